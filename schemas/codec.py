@@ -1,0 +1,130 @@
+"""Events to lines of JSON and back.
+
+JSON cannot carry a lone surrogate (jq and DuckDB refuse its escape), yet a model can emit one. So a lone surrogate is
+written as U+FDD0, a noncharacter, and four hexadecimal digits; U+FDD0 itself as U+FDD0 and `fdd0`. NaN and infinities
+are refused, because JSON would silently make them null. Fields of a known event that this build does not know survive
+because lines are copied and never re-encoded.
+"""
+
+import json
+import math
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from schemas import events
+from schemas.errors import LogError
+
+_ESCAPE = "\ufdd0"
+_ESCAPE_BYTES = _ESCAPE.encode()
+_TO_ESCAPE = re.compile(f"[\ud800-\udfff{_ESCAPE}]")
+_ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(event: events.Event, seq: int, t: float) -> bytes:
+    """One line, newline included, with its envelope first: `type`, `seq`, `t` (seconds, kept to the microsecond).
+
+    `event` must not carry an envelope of its own. Raises `LogError` if it holds NaN or an infinity.
+    """
+    tag = str(type(event).__struct_config__.tag)
+    _refuse_not_finite(event, tag)
+    try:
+        body = _encoder.encode(event)
+        plain = _ESCAPE_BYTES not in body
+    except UnicodeEncodeError:
+        plain = False
+    if not plain:
+        body = _encoder.encode(_map_text(msgspec.to_builtins(event), _escape))
+    head = b'{"type":"%b"' % tag.encode()
+    return b'%b,"seq":%d,"t":%b%b\n' % (head, seq, _encoder.encode(round(t, 6)), body[len(head) :])
+
+
+def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
+    """The event of one line. Raises `LogError` with the reason if it is none."""
+    try:
+        return _decoder().decode(line) if _ESCAPE_BYTES not in bytes(line) else _decode_escaped(bytes(line))
+    except msgspec.ValidationError as error:
+        return _decode_unknown(line, error)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise LogError(f"not an event: {error}") from None
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Parse strict JSON (no NaN, no infinities). Raises `ValueError`; a lone surrogate escape is kept as one."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError):
+        return json.loads(text, parse_constant=_no_constant)
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[events.Event]:
+    union: Any = events.KINDS[0]
+    for kind in events.KINDS[1:]:
+        union = union | kind
+    return msgspec.json.Decoder(union)
+
+
+@cache
+def known_types() -> frozenset[str]:
+    """The `type` of every event this build knows."""
+    return frozenset(str(kind.__struct_config__.tag) for kind in events.KINDS)
+
+
+def _decode_escaped(line: bytes) -> events.Event:
+    data = _map_text(msgspec.json.decode(line), _unescape)
+    union: Any = _decoder().type
+    return msgspec.convert(data, union)  # type: ignore[no-any-return]
+
+
+def _decode_unknown(line: bytes | memoryview, error: msgspec.ValidationError) -> events.Unknown:
+    try:
+        envelope = msgspec.json.decode(line, type=events.Unknown)
+    except msgspec.DecodeError:
+        raise LogError(f"not an event: {error}") from None
+    if envelope.type in known_types():
+        raise LogError(f"not a valid {envelope.type}: {error}") from None
+    return envelope
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse_not_finite(value: Any, path: object) -> None:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise LogError(f"{path}: {value} cannot be written; JSON has no such number")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_not_finite(item, f"{path}.{key}")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            _refuse_not_finite(item, f"{path}[{index}]")
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            item = getattr(value, name)
+            if not isinstance(item, (str, int, bytes)) and item is not None:
+                _refuse_not_finite(item, f"{path}.{name}")
+
+
+def _map_text(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): _map_text(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_map_text(item, change) for item in value]
+    return value
+
+
+def _escape(text: str) -> str:
+    return _TO_ESCAPE.sub(lambda found: f"{_ESCAPE}{ord(found.group()):04x}", text)
+
+
+def _unescape(text: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found.group(1), 16)), text)
