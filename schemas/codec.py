@@ -43,6 +43,11 @@ def encode(event: events.Event, seq: int, t: float) -> bytes:
     return b'%b,"seq":%d,"t":%b%b\n' % (head, seq, _encoder.encode(round(t, 6)), body[len(head) :])
 
 
+def encode_text(text: str) -> bytes:
+    """A text as a JSON string, quotes included, the way `encode` writes it."""
+    return _encoder.encode(_escape(text))
+
+
 def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
     """The event of one line. Raises `LogError` with the reason if it is none."""
     try:

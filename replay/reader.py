@@ -1,0 +1,173 @@
+"""Read one run's log as a stream, and say how far it can be trusted.
+
+`RunReader` yields each event with its raw line, then `end` says what the file is: `complete` (closed by `run_finished`
+whose digest holds), `interrupted` (a clean prefix of a log) or `corrupt`. A digest stands only at the end, so a caller
+that must not act on wrong bytes (a grader, a transcript) uses nothing before it has seen that `end` is not `corrupt`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import msgspec
+import zstandard
+
+from schemas.chain import LineChain
+from schemas.errors import LogError
+from schemas.events import Event, RunFinished, RunStarted, Unknown
+
+_CHUNK = 65_536
+_MAX_WINDOW = 1 << 27
+"""128 MiB: the largest window a zstd level can ask for, so that a damaged header cannot ask for more."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One event and the raw line it was read from, newline included; `offset` counts raw bytes."""
+
+    event: Event | Unknown
+    line: bytes
+    offset: int
+
+
+class End(msgspec.Struct, frozen=True, kw_only=True):
+    """How a log ended. Offsets: `raw_bytes` of whole accepted lines, `file_bytes` of the file as far as it was read."""
+
+    state: Literal["complete", "interrupted", "corrupt"]
+    events: int
+    raw_bytes: int
+    file_bytes: int
+    sha256: str
+    reason: str = ""
+
+    def describe(self) -> str:
+        """One phrase for a person."""
+        if self.state == "complete":
+            return f"complete, {self.events} events"
+        if self.state == "interrupted":
+            return f"interrupted at byte {self.raw_bytes} after {self.events} events ({self.file_bytes} bytes of file)"
+        return (
+            f"corrupt at byte {self.raw_bytes} ({self.file_bytes} bytes of file): {self.reason}; "
+            "nothing in it can be trusted"
+        )
+
+
+class RunReader:
+    """Iterate over the records of the log at `path`. `end`, `started` and `finished` are set as the reading goes on.
+
+    Raises `LogError` from the iteration if the file cannot be opened or read at all.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.end: End | None = None
+        self._chain = LineChain()
+        self._file_bytes = 0
+
+    @property
+    def started(self) -> RunStarted | None:
+        """The first event, once read."""
+        return self._chain.started
+
+    @property
+    def finished(self) -> RunFinished | None:
+        """The last event, once read and its digest checked."""
+        return self._chain.finished
+
+    def __iter__(self) -> Iterator[Record]:
+        try:
+            for line in self._lines():
+                offset = self._chain.raw_bytes
+                yield Record(self._chain.accept(line), line, offset)
+        except _Torn:
+            self._close("interrupted")
+        except LogError as error:
+            self._close("corrupt", str(error))
+        else:
+            self._close("complete" if self._chain.finished else "interrupted")
+
+    def _close(self, state: Literal["complete", "interrupted", "corrupt"], reason: str = "") -> None:
+        self.end = End(
+            state=state,
+            events=self._chain.events,
+            raw_bytes=self._chain.raw_bytes,
+            file_bytes=self._file_bytes,
+            sha256=self._chain.sha256,
+            reason=reason,
+        )
+
+    def _lines(self) -> Iterator[bytes]:
+        pending: list[bytes] = []
+        for data in self._decompressed():
+            if b"\n" not in data:
+                pending.append(data)
+                continue
+            first, *rest = data.split(b"\n")
+            pending.append(first)
+            for tail in rest:
+                yield b"".join(pending) + b"\n"
+                pending = [tail]
+        if any(pending):
+            raise _Torn
+
+    def _decompressed(self) -> Iterator[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                yield from self._frames(file)
+        except OSError as error:
+            raise LogError(f"{self.path}: cannot read the log: {error.strerror}") from None
+
+    def _frames(self, file: BinaryIO) -> Iterator[bytes]:
+        frame, frame_start = _new_frame(), 0
+        while chunk := file.read(_CHUNK):
+            while chunk:
+                try:
+                    data = frame.decompress(chunk)
+                except zstandard.ZstdError:
+                    yield from self._salvage(file, frame_start)
+                    return
+                self._file_bytes += len(chunk) - len(frame.unused_data)
+                yield data
+                chunk = frame.unused_data
+                if frame.eof:
+                    frame, frame_start = _new_frame(), self._file_bytes
+        if self._file_bytes > frame_start:
+            raise _Torn
+
+    def _salvage(self, file: BinaryIO, frame_start: int) -> Iterator[bytes]:
+        """The chunk at `_file_bytes` does not decompress: read it again byte by byte, to say where and lose nothing."""
+        file.seek(frame_start)
+        frame = _new_frame()
+        for size in _sizes(self._file_bytes - frame_start):
+            frame.decompress(file.read(size))
+        while byte := file.read(1):
+            try:
+                data = frame.decompress(byte)
+            except zstandard.ZstdError as error:
+                raise LogError(f"the zstd stream breaks at byte {self._file_bytes} of the file: {error}") from None
+            self._file_bytes += 1
+            yield data
+
+
+class _Torn(Exception):
+    """The file ends in the middle of a frame or a line."""
+
+
+def read_all(path: Path) -> tuple[list[Record], End]:
+    """Every record of a log that fits in memory, and how it ended. Raises `LogError` if it is corrupt."""
+    reader = RunReader(path)
+    records = list(reader)
+    end = reader.end
+    assert end is not None
+    if end.state == "corrupt":
+        raise LogError(f"{path}: {end.describe()}")
+    return records, end
+
+
+def _new_frame() -> "zstandard.ZstdDecompressionObj":
+    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+
+
+def _sizes(total: int) -> Iterator[int]:
+    while total > 0:
+        yield min(total, _CHUNK)
+        total -= _CHUNK
