@@ -54,11 +54,13 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 class RunReader:
     """Iterate over the records of the log at `path`. `end`, `started` and `finished` are set as the reading goes on.
 
+    `wanted` names the event types to decode and yield (see `LineChain.accept`); the others are only checked in order.
     Raises `LogError` from the iteration if the file cannot be opened or read at all.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, wanted: frozenset[bytes] | None = None) -> None:
         self.path = path
+        self._wanted = wanted
         self.end: End | None = None
         self._chain = LineChain()
         self._file_bytes = 0
@@ -77,7 +79,9 @@ class RunReader:
         try:
             for line in self._lines():
                 offset = self._chain.raw_bytes
-                yield Record(self._chain.accept(line), line, offset)
+                event = self._chain.accept(line, self._wanted)
+                if event is not None:
+                    yield Record(event, line, offset)
         except _Torn:
             self._close("interrupted")
         except LogError as error:

@@ -5,7 +5,11 @@ each message, the exact bytes of `tools`, and the rest with both set to null; `r
 that does not give the same bytes, `split` returns None and the caller keeps the body whole.
 """
 
+import base64
+
 import msgspec
+
+from schemas.events import ModelRequest
 
 _SEPARATORS = (b",", b", ")
 _COLONS = (b":", b": ")
@@ -70,3 +74,29 @@ def _put_back(rest: bytes, key: bytes, value: bytes) -> bytes:
         if member + b"null" in rest:
             return rest.replace(member + b"null", member + value, 1)
     return rest
+
+
+def body_of(request: ModelRequest, messages: list[bytes], toolsets: list[bytes]) -> bytes:
+    """The body of a recorded request, given the raw JSON of the run's messages and toolsets by id.
+
+    Raises `IndexError` if it names one that is not there.
+    """
+    if request.body is not None:
+        return request.body.encode("utf-8", "surrogatepass")
+    if request.body_base64 is not None:
+        return base64.b64decode(request.body_base64)
+    if request.rest is None:
+        return b""
+    sent = tuple(messages[number] for first, last in request.messages for number in _inclusive(first, last))
+    tools = None if request.toolset is None else toolsets[_not_negative(request.toolset)]
+    return rebuild(bytes(request.rest), sent, tools, request.separator.encode())
+
+
+def _inclusive(first: int, last: int) -> range:
+    return range(_not_negative(first), last + 1)
+
+
+def _not_negative(number: int) -> int:
+    if number < 0:
+        raise IndexError(number)
+    return number

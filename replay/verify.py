@@ -1,0 +1,144 @@
+"""Re-derive every digest of a log: nothing in it is believed because it says so."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from replay.campaigns import MANIFEST, run_files, run_id_of
+from replay.reader import RunReader
+from schemas import requests
+from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stimulus_from_wire
+from schemas.errors import CaseError, LogError
+from schemas.events import Event, Message, ModelRequest, RunStarted, Toolset, Unknown
+
+
+class RunCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """What `verify` found of one log. Byte counts are raw (uncompressed) unless named `file_bytes`."""
+
+    run_id: str
+    path: str
+    state: Literal["complete", "interrupted", "corrupt"]
+    detail: str
+    events: int
+    raw_bytes: int
+    file_bytes: int
+    requests: int
+    unknown_events: int
+    sha256: str
+    status: str | None = None
+
+
+def verify(path: Path) -> Iterator[RunCheck]:
+    """Check each log at `path` in turn. Raises `UsageError` if nothing is there."""
+    for log in run_files(path):
+        yield verify_run(log)
+
+
+def verify_run(log: Path) -> RunCheck:
+    """Check one log: order, closing digest, case digests, message references and every request body."""
+    derived = _Derived(log)
+    reader = RunReader(log)
+    detail = ""
+    try:
+        for record in reader:
+            derived.check(record.event)
+    except LogError as error:
+        detail = str(error)
+    end = reader.end
+    state = "corrupt" if detail or end is None else end.state
+    return RunCheck(
+        run_id=run_id_of(log),
+        path=str(log),
+        state=state,
+        detail=detail or (end.describe() if end else "unreadable"),
+        events=end.events if end else derived.events,
+        raw_bytes=end.raw_bytes if end else 0,
+        file_bytes=log.stat().st_size,
+        requests=derived.requests,
+        unknown_events=derived.unknown,
+        sha256=end.sha256 if end else "",
+        status=reader.finished.status if state == "complete" and reader.finished else None,
+    )
+
+
+class _Derived:
+    """The digests of a log derived again, event by event."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._messages: list[bytes] = []
+        self._toolsets: list[bytes] = []
+        self.events = 0
+        self.requests = 0
+        self.unknown = 0
+
+    def check(self, event: Event | Unknown) -> None:
+        """Raises `LogError` naming the event and the digest that does not hold."""
+        self.events += 1
+        match event:
+            case RunStarted():
+                self._check_identity(event)
+                self._check_case(event)
+            case Message():
+                _expect(event.seq, "message id", event.id, len(self._messages))
+                self._messages.append(bytes(event.message))
+            case Toolset():
+                _expect(event.seq, "toolset id", event.id, len(self._toolsets))
+                self._toolsets.append(bytes(event.tools))
+            case ModelRequest():
+                self.requests += 1
+                self._check_request(event)
+            case Unknown():
+                self.unknown += 1
+
+    def _check_identity(self, event: RunStarted) -> None:
+        if event.run_id != run_id_of(self._log):
+            raise LogError(f"event 0: this is the log of run {event.run_id}, the file is named {self._log.name}")
+        manifest = self._log.parent.parent / MANIFEST
+        if not manifest.is_file():
+            return
+        try:
+            campaign = json.loads(manifest.read_bytes()).get("campaign_id")
+        except (ValueError, AttributeError):
+            raise LogError(f"{manifest}: not a campaign manifest; restore it from a copy") from None
+        if campaign != event.campaign_id:
+            raise LogError(f"event 0: this run belongs to campaign {event.campaign_id}, not to {campaign}")
+
+    def _check_case(self, event: RunStarted) -> None:
+        try:
+            found = (
+                ("stimulus", event.stimulus_sha256, stimulus_digest(stimulus_from_wire(event.stimulus))),
+                ("rubric", event.rubric_sha256, rubric_digest(rubric_from_wire(event.rubric))),
+            )
+        except (msgspec.ValidationError, CaseError, ValueError) as error:
+            raise LogError(f"event 0: the recorded case does not read: {error}") from None
+        for name, recorded, derived in found:
+            if recorded != derived:
+                raise LogError(f"event 0: the {name} has SHA-256 {derived}, run_started says {recorded}")
+
+    def _check_request(self, event: ModelRequest) -> None:
+        if event.redacted:
+            return
+        body = rebuilt_body(event, self._messages, self._toolsets)
+        derived = hashlib.sha256(body).hexdigest()
+        if derived != event.body_sha256:
+            raise LogError(
+                f"event {event.seq}: the body of request {event.request} has SHA-256 {derived}, not {event.body_sha256}"
+            )
+
+
+def rebuilt_body(event: ModelRequest, messages: list[bytes], toolsets: list[bytes]) -> bytes:
+    """The body of a request from the message and toolset events before it. Raises `LogError` for a dangling id."""
+    try:
+        return requests.body_of(event, messages, toolsets)
+    except IndexError:
+        raise LogError(f"event {event.seq}: request {event.request} names a message or toolset never stored") from None
+
+
+def _expect(seq: int, name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise LogError(f"event {seq}: {name} {found} where {expected} comes next")
