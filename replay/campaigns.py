@@ -11,7 +11,7 @@ MANIFEST = "campaign.json"
 def campaign_directories(path: Path) -> list[Path]:
     """The campaign directories at `path`: itself, or those directly below it. Raises `UsageError` if there is none."""
     if not path.exists():
-        raise UsageError(f"{path}: no such file or directory; give a campaign directory (see `korvid-replay ls --help`)")
+        raise UsageError(f"{path}: no such file or directory; give a campaign directory or one log")
     if is_campaign(path):
         return [path]
     below = sorted(child for child in path.iterdir() if is_campaign(child)) if path.is_dir() else []

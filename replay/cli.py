@@ -1,0 +1,96 @@
+"""`korvid-replay`: the record, again. No command here can call a model."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replay import output
+
+cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
+CampaignPath = Annotated[
+    Path, typer.Argument(metavar="PATH", help="A campaign directory, a directory of campaigns, or one run's log.")
+]
+
+
+@cli.command()
+def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
+    """Re-derive every digest: one line a run, complete, interrupted at byte N, or corrupt and why.
+
+    Exit 1 if any run is corrupt.
+    """
+    from replay.verify import verify as verify_all
+
+    checks = []
+    for check in verify_all(path):
+        checks.append(check)
+        if not as_json:
+            output.print_line(f"{check.run_id}: {check.detail}" + (f", {check.status}" if check.status else ""))
+    corrupt = sum(check.state == "corrupt" for check in checks)
+    if as_json:
+        output.print_json(checks)
+    else:
+        states = [check.state for check in checks]
+        counts = ", ".join(f"{states.count(state)} {state}" for state in ("complete", "interrupted", "corrupt"))
+        output.print_note(f"{len(checks)} runs: {counts}")
+    if corrupt:
+        raise typer.Exit(1)
+
+
+@cli.command("ls")
+def list_runs(path: CampaignPath = Path("campaigns"), as_json: JsonFlag = False) -> None:
+    """List the runs with status, calls, tokens, time and size."""
+    from replay.listing import rows
+
+    found = list(rows(path))
+    if as_json:
+        output.print_json(found)
+        return
+    output.print_table(
+        ("run", "case", "rep", "model", "status", "outcome", "calls", "in", "out", "seconds", "bytes"),
+        (
+            (
+                row.run_id,
+                row.case_id,
+                row.repetition,
+                row.model if row.agent == "model" else row.agent,
+                row.status,
+                row.outcome,
+                row.tool_calls,
+                row.input_tokens,
+                row.output_tokens,
+                row.duration_s,
+                row.file_bytes,
+            )
+            for row in found
+        ),
+    )
+
+
+@cli.command()
+def show(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run id, the start of one, or the path of a log.")],
+    path: Annotated[
+        Path | None, typer.Option("--in", metavar="PATH", help="Where to look for the run (default: ./campaigns).")
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Do not clip long texts.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Print the transcript of one run: turns, calls, results, timings, tokens."""
+    from replay.campaigns import find_run
+    from replay.transcript import render, transcript
+
+    log = Path(run) if Path(run).is_file() else find_run(path or Path("campaigns"), run)
+    shown = transcript(log)
+    if as_json:
+        output.print_json(shown)
+        return
+    for line in render(shown, whole=whole):
+        output.print_line(line)
+
+
+def main() -> None:
+    """Entry point of `korvid-replay`."""
+    output.run(cli)

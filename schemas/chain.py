@@ -11,7 +11,6 @@ from schemas import codec, upcast
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
 
-
 _ENVELOPE = re.compile(rb'\{"type":"([a-z_]+)","seq":([0-9]+),')
 
 

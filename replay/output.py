@@ -1,0 +1,110 @@
+"""How results reach a person or a script: tables and JSON on stdout, progress and errors on stderr."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+import typer
+
+from schemas.errors import KorvidError
+
+
+def app(help_text: str) -> typer.Typer:
+    """A Typer application in the house style: plain help (fast to start), no traceback for a user's mistake."""
+    return typer.Typer(
+        help=help_text,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+
+def run(application: typer.Typer) -> None:
+    """Run a command line: our errors become one line on stderr and their exit code; a closed pipe is no error."""
+    try:
+        application()
+    except KorvidError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader has gone (`| head`); keep the interpreter from complaining when it flushes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+
+
+def print_json(value: Any) -> None:
+    """One JSON document on stdout. Lone surrogates are shown as U+FFFD, which JSON can carry."""
+    print_bytes(msgspec.json.format(encode_json(value), indent=2) + b"\n")
+
+
+def encode_json(value: Any) -> bytes:
+    """`value` as JSON."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_well_formed(msgspec.to_builtins(value)))
+
+
+def print_bytes(data: bytes) -> None:
+    """Raw bytes on stdout."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def print_line(text: str = "") -> None:
+    """A line on stdout."""
+    typer.echo(text)
+
+
+def print_note(text: str) -> None:
+    """A line on stderr: progress, notices, what to do next."""
+    typer.echo(text, err=True)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table on stdout: columns as wide as their widest cell, numbers to the right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max([len(heading), *(len(row[index]) for row in cells)]) for index, heading in enumerate(headings)]
+    right = [all(_is_number(row[index]) for row in cells) and bool(cells) for index in range(len(headings))]
+    print_line(_row(headings, widths, right))
+    for row in cells:
+        print_line(_row(row, widths, right))
+
+
+def _row(row: Sequence[str], widths: list[int], right: list[bool]) -> str:
+    fields = (
+        text.rjust(width) if to_right else text.ljust(width)
+        for text, width, to_right in zip(row, widths, right, strict=True)
+    )
+    return "  ".join(fields).rstrip()
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return str(value)
+
+
+def _is_number(text: str) -> bool:
+    return text == "-" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
+
+
+def _well_formed(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_well_formed(item) for item in value]
+    return value
+
+
+Progress = Callable[[int, int], None]
