@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ def run(application: typer.Typer) -> None:
     try:
         application()
     except KorvidError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_note(f"error: {error}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader has gone (`| head`); keep the interpreter from complaining when it flushes stdout at exit.
@@ -105,6 +105,3 @@ def _well_formed(value: Any) -> Any:
     if isinstance(value, list):
         return [_well_formed(item) for item in value]
     return value
-
-
-Progress = Callable[[int, int], None]

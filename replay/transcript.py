@@ -161,7 +161,8 @@ def _render_step(step: dict[str, Any], whole: bool) -> Iterator[str]:
         case "call":
             why = f" ({step['problem']})" if step.get("problem") else ""
             origin = "" if step.get("origin", "native") == "native" else f", call found in {step['origin']}"
-            yield f"{clock}  call {step['call']} {step['tool']} {step['arguments_raw']}  [{step['disposition']}{origin}]{why}"
+            called = f"{step['tool']} {step['arguments_raw']}"
+            yield f"{clock}  call {step['call']} {called}  [{step['disposition']}{origin}]{why}"
         case "result":
             state = "ok" if step["ok"] else f"error: {step.get('error_class')}"
             yield f"{clock}  result {step['call']}  [{state}, {len(step['result'])} characters]"

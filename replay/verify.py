@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
+from replay.bodies import rebuilt_body
 from replay.campaigns import MANIFEST, run_files, run_id_of
 from replay.reader import RunReader
-from schemas import requests
 from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stimulus_from_wire
 from schemas.errors import CaseError, LogError
 from schemas.events import Event, Message, ModelRequest, RunStarted, Toolset, Unknown
@@ -129,14 +129,6 @@ class _Derived:
             raise LogError(
                 f"event {event.seq}: the body of request {event.request} has SHA-256 {derived}, not {event.body_sha256}"
             )
-
-
-def rebuilt_body(event: ModelRequest, messages: list[bytes], toolsets: list[bytes]) -> bytes:
-    """The body of a request from the message and toolset events before it. Raises `LogError` for a dangling id."""
-    try:
-        return requests.body_of(event, messages, toolsets)
-    except IndexError:
-        raise LogError(f"event {event.seq}: request {event.request} names a message or toolset never stored") from None
 
 
 def _expect(seq: int, name: str, found: int, expected: int) -> None:

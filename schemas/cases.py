@@ -133,8 +133,8 @@ class Evidence(_Data, frozen=True):
 class RubricTurn(_Data, frozen=True):
     """How one turn is graded.
 
-    `must_mention` and `must_not_mention` are groups of alternatives; groups are ANDed. `symptom` groups restate what the
-    question already said: they are reported, and never fail an answer whose cause groups hold.
+    `must_mention` and `must_not_mention` are groups of alternatives; groups are ANDed. `symptom` groups restate what
+    the question already said: they are reported, and never fail an answer whose cause groups hold.
     `expected_evidence` is groups of alternative locations.
     """
 

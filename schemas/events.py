@@ -50,8 +50,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_de
 class RunStarted(Event, frozen=True, tag="run_started"):
     """The first event: enough to grade the run with nothing else at hand.
 
-    `wall_time` is RFC 3339 in UTC. `stimulus` and `rubric` are the wire forms of `schemas.cases`; `agent` is `model` for
-    a served model, else the name of a baseline agent. `attempt` counts recordings of the same case and repetition.
+    `wall_time` is RFC 3339 in UTC. `stimulus` and `rubric` are the wire forms of `schemas.cases`; `agent` is `model`
+    for a served model, else the name of a baseline agent. `attempt` counts recordings of the same case and repetition.
     """
 
     schema_version: int
@@ -100,8 +100,8 @@ class ModelRequest(Event, frozen=True, tag="model_request"):
 
     `messages` are inclusive ranges of message ids in order. `rest` is the body with `messages` and `tools` set to null,
     otherwise byte for byte; `separator` stands between messages. `schemas.requests.rebuild` gives the body back, whose
-    SHA-256 is `body_sha256`; where the parts cannot give it back, `body` keeps it whole. A body that carried a secret is
-    stored with the secret replaced, and `redacted` says so: its digest is that of the bytes that really left.
+    SHA-256 is `body_sha256`; where the parts cannot give it back, `body` keeps it whole. A body that carried a secret
+    is stored with the secret replaced, and `redacted` says so: its digest is that of the bytes that really left.
     """
 
     request: int
@@ -149,7 +149,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class EmittedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A tool call as the model emitted it. `arguments` is the raw string; an id the server did not give is synthesised."""
+    """A tool call as the model emitted it: `arguments` is the raw string; an id the server left out is synthesised."""
 
     id: str
     name: str

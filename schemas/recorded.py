@@ -28,7 +28,7 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn: `answer` is the text after the last tool call finished. `outcome` is None if the turn never finished."""
+    """One turn: `answer` is the text after the last tool call finished. `outcome` is None if it never finished."""
 
     turn: int
     user: str

@@ -37,7 +37,7 @@ def version_of(first_line: bytes) -> int:
 
 
 def for_version(version: int) -> Upcast:
-    """The function that brings a line of `version` up to date. Raises `LogError` for a version this build cannot read."""
+    """The function that brings a line of `version` up to date. Raises `LogError` for an unreadable version."""
     if version > SCHEMA_VERSION:
         raise LogError(
             f"the log has schema_version {version} and this build reads up to {SCHEMA_VERSION}: "
