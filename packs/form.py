@@ -1,0 +1,212 @@
+"""The YAML form of a case, turned into the structs of `schemas.cases`.
+
+The form is documented for authors in docs/cases.md. Every level is strict: an unknown key, a wrong type or a missing
+member is a `CaseError` that names file, path and value. A scenario has `stimulus.question`; a journey has
+`stimulus.turns` and `rubric.turns` (two or more, as many in one as in the other). Both become a `Case`.
+Source: evaluation semantics 1.1, 1.3, 2.1.
+"""
+
+import re
+from typing import Any, get_args
+
+from packs.fixture import cluster, refuse_future
+from packs.reading import At, below, items, mapping, members, refuse, text, whole
+from schemas.cases import (
+    Case,
+    CaseKind,
+    Evidence,
+    Interaction,
+    Pane,
+    Pins,
+    Rubric,
+    RubricTurn,
+    Selection,
+    Stimulus,
+    StimulusTurn,
+)
+from schemas.kinds import find_kind
+
+_SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_SCALARS = (str, int, float, bool)
+_GRADED = ("must_mention", "expected_evidence")
+_GRADED_OPTIONAL = ("must_not_mention", "symptom")
+CONTROL = "none"
+"""The root cause label of a negative control."""
+
+
+def case(top: At) -> Case:
+    """The case that a whole document describes. Raises `CaseError`."""
+    parts = members(top, ("id", "stimulus", "rubric", "pins"), ("notes",))
+    kind: CaseKind = get_args(CaseKind)["turns" in mapping(parts["stimulus"])]
+    stimulus = _stimulus(parts["stimulus"], kind)
+    rubric = _rubric(parts["rubric"], kind)
+    if len(rubric.turns) != len(stimulus.turns):
+        what = f"has {len(rubric.turns)} turns and stimulus.turns has {len(stimulus.turns)}"
+        raise refuse(below(parts["rubric"], "turns"), what, "grade each turn once")
+    return Case(
+        id=_slug(parts["id"]),
+        kind=kind,
+        stimulus=stimulus,
+        rubric=rubric,
+        pins=_pins(parts["pins"], kind, len(stimulus.turns)),
+        notes=text(parts["notes"]) if "notes" in parts else "",
+    )
+
+
+def _slug(at: At) -> str:
+    if not _SLUG.fullmatch(text(at)):
+        way = "use at most 63 lowercase letters, digits and inner hyphens: it becomes a file name"
+        raise refuse(at, "is no case id", way)
+    return text(at)
+
+
+def _stimulus(at: At, kind: CaseKind) -> Stimulus:
+    said = "question" if kind == "scenario" else "turns"
+    parts = members(at, ("interaction", said, "cluster"))
+    refuse_future(at)
+    if kind == "scenario":
+        turns: tuple[StimulusTurn, ...] = (StimulusTurn(user=text(parts["question"])),)
+    else:
+        turns = tuple(_turn(item) for item in items(parts["turns"], 2))
+    return Stimulus(interaction=interaction(parts["interaction"]), turns=turns, cluster=cluster(parts["cluster"]))
+
+
+def _turn(at: At) -> StimulusTurn:
+    parts = members(at, ("user",), ("interaction",))
+    moved = interaction(parts["interaction"]) if "interaction" in parts else None
+    return StimulusTurn(user=text(parts["user"]), interaction=moved)
+
+
+def interaction(at: At) -> Interaction:
+    """A typed screen. Raises `CaseError`."""
+    optional = ("kube_context", "context_epoch", "secondary_pane", "timeline_cursor")
+    parts = members(at, ("focused_pane",), optional)
+    return Interaction(
+        focused_pane=_pane(parts["focused_pane"]),
+        kube_context=text(parts["kube_context"]) if "kube_context" in parts else None,
+        context_epoch=whole(parts["context_epoch"], 0) if "context_epoch" in parts else 0,
+        secondary_pane=_pane(parts["secondary_pane"]) if "secondary_pane" in parts else None,
+        timeline_cursor=text(parts["timeline_cursor"]) if "timeline_cursor" in parts else None,
+    )
+
+
+def _pane(at: At) -> Pane:
+    parts = members(at, ("kind", "scope"), ("filter", "selected"))
+    return Pane(
+        kind=_plural(parts["kind"]),
+        scope=text(parts["scope"]),
+        filter=text(parts["filter"]) if "filter" in parts else None,
+        selected=_selection(parts["selected"]) if "selected" in parts else None,
+    )
+
+
+def _selection(at: At) -> Selection:
+    parts = members(at, ("kind", "name"), ("namespace", "uid"))
+    return Selection(
+        kind=_plural(parts["kind"]),
+        name=text(parts["name"]),
+        namespace=text(parts["namespace"]) if "namespace" in parts else None,
+        uid=text(parts["uid"]) if "uid" in parts else None,
+    )
+
+
+def _plural(at: At) -> str:
+    """The kind of a pane. One the fake cluster does not serve may pass, another spelling of one it serves may not."""
+    word = text(at)
+    known = find_kind(word)
+    if known is not None and known.plural != word:
+        raise refuse(at, "a pane shows the plural of a kind", f"write {known.plural}")
+    if word != word.lower():
+        raise refuse(at, "a pane shows the plural of a kind in lowercase", f"write {word.lower()}")
+    return word
+
+
+def _rubric(at: At, kind: CaseKind) -> Rubric:
+    if kind == "scenario":
+        parts = members(at, ("root_cause", *_GRADED), _GRADED_OPTIONAL)
+        root_cause = text(parts["root_cause"])
+        return Rubric(root_cause=root_cause, turns=(_graded(at, parts, root_cause),))
+    parts = members(at, ("root_cause", "turns"))
+    root_cause = text(parts["root_cause"])
+    return Rubric(
+        root_cause=root_cause, turns=tuple(_journey_turn(item, root_cause) for item in items(parts["turns"], 2))
+    )
+
+
+def _journey_turn(at: At, root_cause: str) -> RubricTurn:
+    parts = members(at, _GRADED, (*_GRADED_OPTIONAL, "max_tool_calls", "forbidden_targets"))
+    return _graded(at, parts, root_cause)
+
+
+def _graded(at: At, parts: dict[str, At], root_cause: str) -> RubricTurn:
+    if root_cause == CONTROL and "must_not_mention" not in parts:
+        what = "missing: a control that forbids nothing cannot catch an invented fault"
+        raise refuse(below(at, "must_not_mention"), what, "list the faults that an answer must not claim")
+    targets = items(parts["forbidden_targets"]) if "forbidden_targets" in parts else []
+    return RubricTurn(
+        must_mention=_groups(parts["must_mention"], 1),
+        must_not_mention=_groups(parts["must_not_mention"], 1) if "must_not_mention" in parts else (),
+        symptom=_groups(parts["symptom"], 1) if "symptom" in parts else (),
+        expected_evidence=tuple(
+            tuple(_evidence(location) for location in items(group, 1)) for group in items(parts["expected_evidence"], 1)
+        ),
+        max_tool_calls=whole(parts["max_tool_calls"], 1) if "max_tool_calls" in parts else None,
+        forbidden_targets=tuple(_arguments(target, 1) for target in targets),
+    )
+
+
+def _groups(at: At, at_least: int) -> tuple[tuple[str, ...], ...]:
+    groups = []
+    for group in items(at, at_least):
+        if isinstance(group.value, str):
+            raise refuse(group, "must be a list of alternatives", f'write ["{group.value}"]')
+        groups.append(tuple(_keyword(alternative) for alternative in items(group, 1)))
+    return tuple(groups)
+
+
+def _keyword(at: At) -> str:
+    word = text(at)
+    if not re.search("[A-Za-z0-9]", word):
+        raise refuse(at, "holds no letter and no digit, so it would match nothing", "write a word")
+    return word
+
+
+def _evidence(at: At) -> Evidence:
+    parts = members(at, ("tool", "args"), ("contains", "fields"))
+    if "contains" not in parts and "fields" not in parts:
+        raise refuse(
+            at, "says nothing about the result", "write `contains` (text in it) or `fields` (values in its YAML)"
+        )
+    return Evidence(
+        tool=text(parts["tool"]),
+        args=_arguments(parts["args"], 1),
+        contains=text(parts["contains"]) if "contains" in parts else None,
+        fields=_arguments(parts["fields"], 1) if "fields" in parts else {},
+    )
+
+
+def _arguments(at: At, at_least: int) -> dict[str, Any]:
+    found = mapping(at)
+    if len(found) < at_least:
+        raise refuse(at, "is empty, so it would match everything", "write at least one key")
+    for key in found:
+        if not isinstance(found[key], _SCALARS):
+            raise refuse(below(at, key), "must be text, a number or a boolean", "write one value")
+    return dict(found)
+
+
+def _pins(at: At, kind: CaseKind, turns: int) -> tuple[Pins, ...]:
+    if kind == "scenario":
+        return (_pins_of_turn(at),)
+    found = items(at, 1)
+    if len(found) != turns:
+        raise refuse(at, f"has {len(found)} entries for {turns} turns", "write `pass` and `fail` for each turn")
+    return tuple(_pins_of_turn(item) for item in found)
+
+
+def _pins_of_turn(at: At) -> Pins:
+    parts = members(at, ("pass", "fail"))
+    return Pins(
+        passing=tuple(text(answer) for answer in items(parts["pass"], 1)),
+        failing=tuple(text(answer) for answer in items(parts["fail"], 1)),
+    )

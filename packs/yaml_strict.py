@@ -1,0 +1,180 @@
+"""A strict reader of one YAML document: what stands in the file is what every reader of YAML would see there.
+
+YAML 1.1 and 1.2 disagree on what `no`, `0755`, `22:22` and `1_000` are, and a float such as `1.10` forgets how it was
+written. Each of these is refused instead of guessed, as are tags, anchors, aliases, merge keys, duplicate keys, keys
+that are not text, and depth or size without bound. Fixtures may come from strangers: nothing here can build an object
+other than dict, list, str, int, float, bool, None, datetime and date.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from typing import Any
+
+import yaml
+
+from schemas.errors import CaseError
+
+MAX_CHARS = 4_000_000
+"""Characters of one document; the largest bundled case has about 20,000."""
+MAX_DEPTH = 40
+"""Levels of nesting; a Pod manifest has about 12."""
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_INT = re.compile(r"-?(0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"-?[0-9]+\.[0-9]+")
+_NUMBER_SOMEWHERE = re.compile(
+    r"[-+]?(0[xX][0-9a-fA-F_]+|0o[0-7]+|0b[01_]+|[0-9][0-9_]*(:[0-9]+)+(\.[0-9]*)?"
+    r"|[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?|\.(inf|Inf|INF)|\.(nan|NaN|NAN))"
+)
+_TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt]|[ \t]+)[0-9:.]+[ \t]*(Z|[-+][0-9:]+)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_BOOL_WORDS = frozenset(["yes", "no", "on", "off", "y", "n", "true", "false"])
+
+
+def load(text: str, file: str) -> Any:
+    """The value of the one document in `text`; `file` is only for messages.
+
+    Raises `CaseError` with `file: path: what is wrong (value) - way out`.
+    """
+    if len(text) > MAX_CHARS:
+        raise problem(file, "", f"the document has more than {MAX_CHARS} characters", None, "split it")
+    try:
+        return _document(_Events(file, text))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
+        what = error.problem or error.context or "not YAML"
+        raise problem(file, where, f"not YAML: {what}", None, "mend the syntax there") from None
+    except yaml.YAMLError as error:
+        what = str(error).splitlines()[0]
+        raise problem(file, "", f"not YAML: {what}", None, "save the file as UTF-8 text") from None
+
+
+def problem(file: str, path: str, what: str, value: object, way_out: str) -> CaseError:
+    """The error of this whole room. A `value` of None is left out of the message."""
+    shown = "" if value is None else f" ({_short(value)})"
+    return CaseError(f"{file}: {path or 'top level'}: {what}{shown} - {way_out}")
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    return repr(text) if isinstance(value, str) else text
+
+
+class _Events:
+    """The events of a document, one ahead, with anchors, aliases and tags already refused."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
+
+    def take(self, path: str) -> Any:
+        event = next(self._events)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise problem(self.file, path, "anchors and aliases are refused", event.anchor, "write the value out")
+        if getattr(event, "tag", None) is not None:
+            raise problem(self.file, path, "tags are refused", event.tag, "write a plain value")
+        return event
+
+
+def _document(events: _Events) -> Any:
+    events.take("")
+    first = events.take("")
+    if isinstance(first, yaml.StreamEndEvent):
+        raise problem(events.file, "", "the file is empty", None, "write one case in it")
+    value = _value(events, events.take(""), "", 0)
+    events.take("")
+    if not isinstance(events.take(""), yaml.StreamEndEvent):
+        raise problem(events.file, "", "more than one document", None, "put each case in a file of its own")
+    return value
+
+
+def _value(events: _Events, event: Any, path: str, depth: int) -> Any:
+    if depth > MAX_DEPTH:
+        raise problem(events.file, path, f"nested deeper than {MAX_DEPTH} levels", None, "flatten it")
+    if isinstance(event, yaml.ScalarEvent):
+        return _scalar(events.file, path, event.value) if _is_plain(event) else event.value
+    if isinstance(event, yaml.SequenceStartEvent):
+        return _sequence(events, path, depth)
+    return _mapping(events, path, depth)
+
+
+def _is_plain(event: Any) -> bool:
+    return not event.style
+
+
+def _sequence(events: _Events, path: str, depth: int) -> list[Any]:
+    items: list[Any] = []
+    while not isinstance(event := events.take(f"{path}[{len(items)}]"), yaml.SequenceEndEvent):
+        items.append(_value(events, event, f"{path}[{len(items)}]", depth + 1))
+    return items
+
+
+def _mapping(events: _Events, path: str, depth: int) -> dict[str, Any]:
+    items: dict[str, Any] = {}
+    while not isinstance(event := events.take(path), yaml.MappingEndEvent):
+        key = _key(events.file, path, event)
+        below = f"{path}.{key}" if path else key
+        if key in items:
+            raise problem(events.file, below, "the key stands here twice", key, "keep one of them")
+        items[key] = _value(events, events.take(below), below, depth + 1)
+    return items
+
+
+def _key(file: str, path: str, event: Any) -> str:
+    if not isinstance(event, yaml.ScalarEvent):
+        raise problem(file, path, "a key must be text, not a list or a mapping", None, "write a plain word")
+    if not _is_plain(event):
+        return str(event.value)
+    if event.value == "<<":
+        raise problem(file, path, "merge keys are refused", "<<", "write the keys out")
+    key = _scalar(file, f"{path}.{event.value}" if path else event.value, event.value)
+    if not isinstance(key, str):
+        raise problem(file, path, "a key must be text", event.value, f'quote it: "{event.value}"')
+    return key
+
+
+def _scalar(file: str, path: str, text: str) -> Any:
+    """What an unquoted scalar means, where all readers of YAML agree on that."""
+    if text in {"", "~", "null"}:
+        return None
+    if text in {"true", "false"}:
+        return text == "true"
+    if text.lower() in _BOOL_WORDS:
+        way = f'quote it if text is meant ("{text}"), else write true or false'
+        raise problem(file, path, "some YAML readers take this word for a boolean", text, way)
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and repr(float(text)) == text:
+        return float(text)
+    if _NUMBER_SOMEWHERE.fullmatch(text):
+        way = f'quote it if text is meant ("{text}"), else write the number in plain decimal'
+        raise problem(file, path, "YAML readers disagree on this number, or forget how it is written", text, way)
+    if _TIME.fullmatch(text) or _DATE.fullmatch(text):
+        return _moment(file, path, text)
+    if text in {"=", "Null", "NULL"}:
+        raise problem(file, path, "YAML readers disagree on this word", text, f'quote it: "{text}"')
+    return text
+
+
+def _moment(file: str, path: str, text: str) -> datetime | date:
+    """A timestamp; one without an offset is UTC."""
+    try:
+        if _DATE.fullmatch(text):
+            return date.fromisoformat(text)
+        moment = datetime.fromisoformat(text.upper())
+    except ValueError:
+        raise problem(file, path, "looks like a timestamp and is none", text, f'quote it: "{text}"') from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def reads_as_text(text: str) -> bool:
+    """Whether `text`, written without quotes, is read as that very text: what a writer of cases needs to know."""
+    try:
+        value = _scalar("", "", text)
+    except CaseError:
+        return False
+    return isinstance(value, str)
