@@ -296,6 +296,12 @@ class ContextChecked(Event, frozen=True, tag="context_checked"):
     context_tokens: int | None = None
 
 
+class ServingChanged(Event, frozen=True, tag="serving_changed"):
+    """The serving engine is no longer what the campaign began with: one line a fact, `name: before -> after`."""
+
+    changes: tuple[str, ...]
+
+
 class RunFinished(Event, frozen=True, tag="run_finished"):
     """The last event. `sha256` is over all raw bytes of the log before this line; `events` counts this one too."""
 
@@ -332,5 +338,6 @@ KINDS: tuple[type[Event], ...] = (
     Interrupted,
     TurnFinished,
     ContextChecked,
+    ServingChanged,
     RunFinished,
 )
