@@ -1,19 +1,24 @@
-"""A request body as message ids and a rest, and back, byte for byte.
+"""A request body as messages, tools and a rest, and back, byte for byte.
 
 A conversation re-sends its whole history with every request. `split` takes a JSON body apart into the exact bytes of
-each message, the exact bytes of `tools`, and the rest with both set to null; `rebuild` puts it together again. Where
-that does not give the same bytes, `split` returns None and the caller keeps the body whole.
+each message, the exact bytes of `tools`, and the rest with both set to null; `rebuild` puts it together again. Only the
+members `messages` and `tools` of the outermost object count: the same names inside strings, options or messages are
+part of the rest. Where taking apart and putting together would not give the same bytes, or where a part could not stand
+in one line of a log, `split` returns None and the caller keeps the body whole.
 """
 
-import base64
+import json
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
 
 import msgspec
 
-from schemas.events import ModelRequest
+from schemas.errors import LogError
 
-_SEPARATORS = (b",", b", ")
-_COLONS = (b":", b": ")
-_NONCHARACTER = "\ufdd0".encode()
+_SEPARATORS = (",", ", ")
+_BLANK = " \t\n\r"
+# U+FDD0 is the codec's own escape: a line that carries it is decoded and encoded again, which would not keep raw bytes.
+_NONCHARACTER = "\ufdd0"
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,78 +30,121 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     separator: bytes
 
 
-class _Body(msgspec.Struct):
-    messages: list[msgspec.Raw]
-    tools: msgspec.Raw = msgspec.Raw()
+class _Member(msgspec.Struct, frozen=True):
+    """One member of the outermost object: its key and where its value stands, in code points."""
+
+    key: str
+    start: int
+    end: int
 
 
 def split(body: bytes) -> Parts | None:
     """The parts of a chat request body, or None if it cannot be rebuilt from them byte for byte."""
-    # A line break would break the line format, U+FDD0 is the codec's own escape, a lone surrogate is no JSON to jq.
-    if b"\n" in body or b"\r" in body or _NONCHARACTER in body or b"\\ud" in body.lower():
-        return None
     try:
-        parsed = msgspec.json.decode(body, type=_Body)
-        body.decode("utf-8")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = body.decode("utf-8")
+        if "\n" in text or "\r" in text or _NONCHARACTER in text:
+            return None
+        value, members = _scan(text)
+        if "\\ud" in text.lower():
+            # A surrogate pair is good JSON; a surrogate alone is none to jq or DuckDB. Encoding tells them apart.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return _split(text, value, members, body)
+    except (ValueError, RecursionError):
         return None
-    messages = tuple(bytes(raw) for raw in parsed.messages)
-    tools = bytes(parsed.tools) or None
+
+
+def rebuild(rest: bytes, messages: tuple[bytes, ...], tools: bytes | None, separator: bytes) -> bytes:
+    """The body that `split` took apart. Raises `LogError` if `rest` has no place for the messages or the tools."""
+    try:
+        text = rest.decode("utf-8")
+        _, members = _scan(text)
+    except (ValueError, RecursionError) as error:
+        raise LogError(f"the rest of a request is not a JSON object: {error}") from None
+    values = {"messages": b"[" + separator.join(messages) + b"]"}
+    if tools is not None:
+        values["tools"] = tools
+    pieces: list[bytes] = []
+    done = 0
+    for member in members:
+        if member.key in values and text[member.start : member.end] == "null":
+            pieces += [text[done : member.start].encode("utf-8"), values.pop(member.key)]
+            done = member.end
+    if values:
+        raise LogError(f"the rest of a request has no empty member for {' and '.join(sorted(values))}")
+    pieces.append(text[done:].encode("utf-8"))
+    return b"".join(pieces)
+
+
+def _split(text: str, value: dict[str, Any], members: list[_Member], body: bytes) -> Parts | None:
+    named = {member.key: member for member in members}
+    if len(named) != len(members) or not isinstance(value.get("messages"), list):
+        return None
+    holes = [named["messages"]]
+    tools = None
+    if value.get("tools") is not None:
+        holes.append(named["tools"])
+        tools = text[named["tools"].start : named["tools"].end].encode("utf-8")
+    messages = _items(text, named["messages"])
+    rest = text
+    for hole in sorted(holes, key=lambda member: -member.start):
+        rest = f"{rest[: hole.start]}null{rest[hole.end :]}"
+    raw = tuple(message.encode("utf-8") for message in messages)
     for separator in _SEPARATORS:
-        rest = _null_out(body, b"messages", b"[" + separator.join(messages) + b"]")
-        if rest is not None and tools is not None:
-            rest = _null_out(rest, b"tools", tools)
-        if rest is None:
-            continue
-        parts = Parts(messages=messages, tools=tools, rest=rest, separator=separator)
-        if rebuild(rest, messages, tools, separator) == body:
+        parts = Parts(messages=raw, tools=tools, rest=rest.encode("utf-8"), separator=separator.encode())
+        if rebuild(parts.rest, raw, tools, parts.separator) == body:
             return parts
     return None
 
 
-def rebuild(rest: bytes, messages: tuple[bytes, ...], tools: bytes | None, separator: bytes) -> bytes:
-    """The body that `split` took apart."""
-    body = _put_back(rest, b"messages", b"[" + separator.join(messages) + b"]")
-    return body if tools is None else _put_back(body, b"tools", tools)
+def _scan(text: str) -> tuple[dict[str, Any], list[_Member]]:
+    """The outermost object of a JSON text and the places of its members. Raises `ValueError` if it is none."""
+    decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+    at = _skip(text, 0)
+    _expect(text, at, "{")
+    at = _skip(text, at + 1)
+    value: dict[str, Any] = {}
+    members: list[_Member] = []
+    while text[at : at + 1] != "}":
+        if members:
+            _expect(text, at, ",")
+            at = _skip(text, at + 1)
+        _expect(text, at, '"')
+        key, at = scanstring(text, at + 1, True)
+        at = _skip(text, at)
+        _expect(text, at, ":")
+        start = _skip(text, at + 1)
+        value[key], end = decoder.raw_decode(text, start)
+        members.append(_Member(key, start, end))
+        at = _skip(text, end)
+    if _skip(text, at + 1) != len(text):
+        raise ValueError("text after the object")
+    return value, members
 
 
-def _null_out(body: bytes, key: bytes, value: bytes) -> bytes | None:
-    for colon in _COLONS:
-        member = b'"' + key + b'"' + colon
-        if body.count(member + value) == 1:
-            return body.replace(member + value, member + b"null")
-    return None
+def _items(text: str, array: _Member) -> list[str]:
+    """The exact texts of the items of an array that is known to be well formed."""
+    decoder = json.JSONDecoder()
+    items: list[str] = []
+    at = _skip(text, array.start + 1)
+    while text[at] != "]":
+        if items:
+            at = _skip(text, at + 1)
+        _, end = decoder.raw_decode(text, at)
+        items.append(text[at:end])
+        at = _skip(text, end)
+    return items
 
 
-def _put_back(rest: bytes, key: bytes, value: bytes) -> bytes:
-    for colon in _COLONS:
-        member = b'"' + key + b'"' + colon
-        if member + b"null" in rest:
-            return rest.replace(member + b"null", member + value, 1)
-    return rest
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
 
 
-def body_of(request: ModelRequest, messages: list[bytes], toolsets: list[bytes]) -> bytes:
-    """The body of a recorded request, given the raw JSON of the run's messages and toolsets by id.
-
-    Raises `IndexError` if it names one that is not there.
-    """
-    if request.body is not None:
-        return request.body.encode("utf-8", "surrogatepass")
-    if request.body_base64 is not None:
-        return base64.b64decode(request.body_base64)
-    if request.rest is None:
-        return b""
-    sent = tuple(messages[number] for first, last in request.messages for number in _inclusive(first, last))
-    tools = None if request.toolset is None else toolsets[_not_negative(request.toolset)]
-    return rebuild(bytes(request.rest), sent, tools, request.separator.encode())
+def _expect(text: str, at: int, character: str) -> None:
+    if text[at : at + 1] != character:
+        raise ValueError(f"expected {character!r} at character {at}")
 
 
-def _inclusive(first: int, last: int) -> range:
-    return range(_not_negative(first), last + 1)
-
-
-def _not_negative(number: int) -> int:
-    if number < 0:
-        raise IndexError(number)
-    return number
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

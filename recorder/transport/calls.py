@@ -1,0 +1,153 @@
+"""Tool calls as a model emitted them, put together from what came over the wire.
+
+The arguments stay the raw string: whether they parse is for the agent engine to say. Two calls that share an index but
+differ in id or name are two calls. An id the server did not give is made from the request's number and the call's
+place, so that it is the same in every reading of a log.
+"""
+
+import json
+import re
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from schemas.codec import parse_json
+from schemas.events import EmittedCall
+
+_OBJECT_START = re.compile(r"\{")
+_ARGUMENT_KEYS = ("arguments", "parameters")
+
+
+class _Open(msgspec.Struct):
+    """A call that is still growing."""
+
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class CallAssembly:
+    """Collects calls from whole entries or from streamed fragments."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Open] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._calls)
+
+    def whole(self, entries: Any) -> None:
+        """Entries of which each is a complete call."""
+        for entry in _entries(entries):
+            self._calls.append(_Open(None))
+            self._extend(self._calls[-1], entry)
+
+    def fragments(self, entries: Any) -> None:
+        """Entries of a streamed delta: each begins a call or continues one."""
+        for entry in _entries(entries):
+            call = self._continued(entry)
+            if call is None:
+                index = entry.get("index")
+                call = _Open(index if isinstance(index, int) else None)
+                self._calls.append(call)
+            self._extend(call, entry)
+
+    def emitted(self, request: int) -> tuple[EmittedCall, ...]:
+        """The calls in order, with ids of the form `call-<request>-<n>` (n from 1) where the server gave none."""
+        return tuple(
+            EmittedCall(
+                id=call.id or f"call-{request}-{number}",
+                name=call.name,
+                arguments=call.arguments,
+                id_synthesised=not call.id,
+            )
+            for number, call in enumerate(self._calls, 1)
+        )
+
+    def _continued(self, entry: dict[str, Any]) -> _Open | None:
+        index, call_id, name = entry.get("index"), _text(entry.get("id")), _text(_function(entry).get("name"))
+        same = [call for call in self._calls if call.index == index] if isinstance(index, int) else self._calls
+        if not same:
+            return None
+        last = same[-1]
+        if call_id and last.id:
+            return next((call for call in reversed(same) if call.id == call_id), None)
+        if not name or not last.name:
+            # A bare fragment, or the name that follows an id.
+            return last
+        if name != last.name or _is_json(last.arguments):
+            return None
+        return last
+
+    def _extend(self, call: _Open, entry: dict[str, Any]) -> None:
+        function = _function(entry)
+        call.id = call.id or _text(entry.get("id"))
+        call.name = call.name or _text(function.get("name"))
+        call.arguments += _raw_arguments(function.get("arguments"))
+
+
+def calls_in_content(text: str, tool_names: Collection[str], *, request: int = 0) -> tuple[EmittedCall, ...]:
+    """Calls that a model wrote into its answer: JSON objects with a known `name` and `arguments` (or `parameters`).
+
+    Only for a policy that asks for it. Ids are synthesised; `origin` is `content`. Objects inside of a found call are
+    not looked at again; a text without such an object gives none.
+    """
+    found: list[EmittedCall] = []
+    decoder = json.JSONDecoder()
+    at = 0
+    while (start := _OBJECT_START.search(text, at)) is not None:
+        at = start.start() + 1
+        try:
+            value, end = decoder.raw_decode(text, start.start())
+        except (ValueError, RecursionError):
+            continue
+        call = _content_call(value, tool_names)
+        if call is not None:
+            call_id = f"call-{request}-{len(found) + 1}"
+            found.append(
+                EmittedCall(id=call_id, name=call[0], arguments=call[1], id_synthesised=True, origin="content")
+            )
+            at = end
+    return tuple(found)
+
+
+def _content_call(value: Any, tool_names: Collection[str]) -> tuple[str, str] | None:
+    if not isinstance(value, dict):
+        return None
+    function = _function(value) or value
+    name = function.get("name")
+    if not isinstance(name, str) or name not in tool_names:
+        return None
+    for key in _ARGUMENT_KEYS:
+        if key in function:
+            return name, _raw_arguments(function[key])
+    return None
+
+
+def _entries(entries: Any) -> list[dict[str, Any]]:
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
+def _function(entry: dict[str, Any]) -> dict[str, Any]:
+    function = entry.get("function")
+    return function if isinstance(function, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _raw_arguments(value: Any) -> str:
+    """A string as it is; null and absent as the empty string; anything else as its JSON text."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

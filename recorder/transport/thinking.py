@@ -1,0 +1,77 @@
+"""Thinking that leaks into the answer: `<think>` sections are taken out of the visible text, also across pieces.
+
+Some chat templates open the section themselves, so a stream may begin inside it and show only `</think>`. What stood
+before such a closing tag was thinking too.
+"""
+
+_OPEN = "<think>"
+_CLOSE = "</think>"
+
+
+class ThinkSplitter:
+    """Feeds on pieces of content; `visible` and `thinking` are what they came to."""
+
+    def __init__(self) -> None:
+        self._visible: list[str] = []
+        self._thinking: list[str] = []
+        self._held = ""
+        self._inside = False
+        self._trim = False
+
+    @property
+    def visible(self) -> str:
+        """The text outside of thinking sections."""
+        return "".join(self._visible)
+
+    @property
+    def thinking(self) -> str:
+        """The text inside of thinking sections."""
+        return "".join(self._thinking)
+
+    def feed(self, text: str) -> str:
+        """Take a piece and give what of it is visible for certain; the beginning of a tag is held back."""
+        self._held += text
+        shown = ""
+        while (found := _first_tag(self._held)) is not None:
+            at, tag = found
+            shown += self._take(self._held[:at])
+            self._held = self._held[at + len(tag) :]
+            if tag == _CLOSE and not self._inside:
+                self._thinking += self._visible
+                self._visible = []
+                shown = ""
+            self._inside = tag == _OPEN
+            self._trim = tag == _CLOSE
+        keep = _tag_prefix(self._held)
+        ready = self._held[: len(self._held) - keep]
+        self._held = self._held[len(ready) :]
+        return shown + self._take(ready)
+
+    def finish(self) -> str:
+        """Give what was held back, at the end of the stream."""
+        held, self._held = self._held, ""
+        return self._take(held)
+
+    def _take(self, text: str) -> str:
+        if self._inside:
+            self._thinking.append(text)
+            return ""
+        if self._trim:
+            # The blank lines between a thinking section and the answer belong to neither.
+            text = text.lstrip()
+            self._trim = not text
+        self._visible.append(text)
+        return text
+
+
+def _first_tag(text: str) -> tuple[int, str] | None:
+    found = [(at, tag) for tag in (_OPEN, _CLOSE) if (at := text.find(tag)) >= 0]
+    return min(found) if found else None
+
+
+def _tag_prefix(text: str) -> int:
+    """How many characters at the end of `text` could begin a tag."""
+    for size in range(min(len(_CLOSE) - 1, len(text)), 0, -1):
+        if _OPEN.startswith(text[-size:]) or _CLOSE.startswith(text[-size:]):
+            return size
+    return 0
