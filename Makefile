@@ -16,7 +16,7 @@ $(BIN)/python:
 
 $(VENV)/.embedded: requirements/embedded.txt pyproject.toml | $(BIN)/python
 	$(PIP) install --quiet --require-hashes -r requirements/embedded.txt
-	$(PIP) install --quiet --no-deps -e .
+	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
@@ -52,13 +52,11 @@ types: $(VENV)/.dev
 contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-lock: | $(BIN)/python ## Resolve the dependencies anew into requirements/*.txt (needs uv)
-	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
-	  --extra embedded --extra dev pyproject.toml -o requirements/dev.txt
-	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
-	  --extra embedded -c requirements/dev.txt pyproject.toml -o requirements/embedded.txt
-	uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url \
-	  --extra embedded-1.5b -c requirements/dev.txt pyproject.toml -o requirements/embedded-1.5b.txt
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --generate-hashes --no-emit-index-url
+lock: ## Resolve the dependencies anew into requirements/*.txt (needs uv)
+	$(LOCK) --extra embedded --extra dev pyproject.toml requirements/build.in -o requirements/dev.txt
+	$(LOCK) --extra embedded -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/embedded.txt
+	$(LOCK) --extra embedded-1.5b -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/embedded-1.5b.txt
 
 clean: ## Remove the virtual environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -12,6 +12,8 @@ import msgspec
 from schemas.errors import LogError
 from schemas.events import SCHEMA_VERSION
 
+_FIRST = 1
+
 Upcast = Callable[[bytes], bytes]
 
 STEPS: dict[int, Upcast] = {}
@@ -44,7 +46,7 @@ def for_version(version: int) -> Upcast:
             f"install a korvid-rec that reads version {version}"
         )
     missing = [step for step in range(version, SCHEMA_VERSION) if step not in STEPS]
-    if version < 1 or missing:
+    if version < _FIRST or missing:
         raise LogError(f"schema_version {version} is not a version that was ever written")
     steps = [STEPS[step] for step in range(version, SCHEMA_VERSION)]
     return lambda line: reduce(lambda current, step: step(current), steps, line)
