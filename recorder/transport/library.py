@@ -46,9 +46,34 @@ def load() -> Any:
     litellm.REPEATED_STREAMING_CHUNK_LIMIT = _NO_LIMIT
     for hooks in ("callbacks", "success_callback", "failure_callback", "input_callback", "service_callback"):
         setattr(litellm, hooks, [])
+    _disconnect(litellm)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
+
+
+class _Refusing(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """A transport that sends nothing."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Refuse."""
+        raise httpx.NetworkError("a request outside of a recorded call was refused", request=request)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Refuse."""
+        raise httpx.NetworkError("a request outside of a recorded call was refused", request=request)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+def _disconnect(litellm: Any) -> None:
+    """Cut LiteLLM's own clients: to look prices up it asks `/api/show` of whatever listens on Ollama's usual port."""
+    litellm.module_level_client.client = httpx.Client(transport=_Refusing(), trust_env=False)
+    litellm.module_level_aclient.client = httpx.AsyncClient(transport=_Refusing(), trust_env=False)
 
 
 @cache
