@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recorder.conversation import ChatMessage, Conversation
-from recorder.tools import Checked, Outcome, Toolbox, check_call, within_limit
+from recorder.tools import Checked, Outcome, Toolbox, check_call
 from recorder.transport import ModelClient, ModelFailure, RequestLedger, calls_in_content
 from recorder.workspace import Workspace
 from schemas.cases import Interaction
@@ -133,7 +133,7 @@ class Agent:
             try:
                 response = await self._request(turn, sent)
             except ModelFailure as failure:
-                return "provider_error", "", f"{failure.error.error_class}: {failure.error.message}"
+                return self._failed(turn, failure)
             calls = self._calls_of(response)
             if not calls:
                 self.conversation.add([{"role": "assistant", "content": response.content}])
@@ -141,6 +141,29 @@ class Agent:
             if not self._play(turn, response, calls):
                 return "no_usable_call", "", "none of the calls of the response could be used"
         return "iteration_limit", "", f"the limit of {limits.max_iterations} iterations was reached"
+
+    def _failed(self, turn: _Turn, failure: ModelFailure) -> tuple[TurnOutcome, str, str]:
+        """A request that came to nothing. A server that chokes on the model's own call reports a malformed call."""
+        error = failure.error
+        if error.error_class != "malformed_call":
+            return "provider_error", "", f"{error.error_class}: {error.message}"
+        self._calls += 1
+        turn.calls += 1
+        self.emit(
+            ToolCall(
+                call=self._calls,
+                turn=turn.number,
+                iteration=turn.iteration,
+                request=error.request or 0,
+                call_id="",
+                tool="",
+                arguments_raw=error.content,
+                arguments=None,
+                disposition="malformed",
+                problem=error.message,
+            )
+        )
+        return "no_usable_call", "", f"the server could not read the model's call: {error.message}"
 
     async def _request(self, turn: _Turn, sent: list[ChatMessage]) -> ModelResponse:
         def keep(text: str) -> None:
@@ -258,7 +281,7 @@ class Agent:
         outcome = self._outcome(call, checked)
         shown = outcome.shown
         if note:
-            shown = within_limit(outcome.shown, self.policy.limits.max_result_chars, suffix=note)
+            shown = self.toolbox.with_note(call.name, shown, note)
         self.emit(
             ToolResult(
                 call=number,
@@ -293,7 +316,7 @@ class Agent:
 
 
 def _discard_note(count: int) -> str:
-    return f"\nNOTE: {count} further call(s) of the same response were discarded; make one call at a time."
+    return f"NOTE: {count} further call(s) of the same response were discarded; make one call at a time."
 
 
 def _assistant_message(content: str, kept: list[EmittedCall], numbers: dict[int, tuple[int, Checked]]) -> ChatMessage:

@@ -1,0 +1,87 @@
+"""What a person sees while a campaign is recorded, and at its end. All of it goes to stderr."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from recorder.plan import PlannedRun
+from recorder.run import RunResult
+
+
+class Board:
+    """The progress of a campaign: a bar in a terminal, a line a run elsewhere."""
+
+    def __init__(self, console: Console, bar: Progress | None, total: int) -> None:
+        self._console = console
+        self._bar = bar
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+        self._task = bar.add_task("", total=total, left="") if bar else None
+
+    def note(self, text: str) -> None:
+        """Say something that is not the progress of a run."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def begin(self, planned: PlannedRun) -> None:
+        """A run begins."""
+        if self._bar is not None and self._task is not None:
+            name = f"{planned.case.id} repetition {planned.repetition}"
+            self._bar.update(self._task, description=name, left=self._left())
+
+    def end(self, planned: PlannedRun, result: RunResult) -> None:
+        """A run has ended."""
+        self._done += 1
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=self._done, left=self._left())
+        else:
+            self.note(
+                f"[{self._done}/{self._total}] {planned.case.id} repetition {planned.repetition}: {result.status}, "
+                f"{result.duration_s:.1f} s{self._left()}"
+            )
+        if result.status != "completed":
+            self.note(f"{result.run_id}: {result.status}: {result.reason}")
+
+    def _left(self) -> str:
+        """The time that remains, as far as the runs so far tell."""
+        if not self._done:
+            return ""
+        seconds = (time.monotonic() - self._started) / self._done * (self._total - self._done)
+        return f", about {duration(seconds)} left" if seconds >= 1 else ""
+
+
+@contextmanager
+def board(total: int) -> Iterator[Board]:
+    """Show the progress of `total` runs on stderr."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Board(console, None, total)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Progress(*columns, console=console) as bar:
+        yield Board(console, bar, total)
+
+
+def duration(seconds: float) -> str:
+    """A stretch of time for a person."""
+    whole = round(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {whole % 60:02d} s" if minutes else f"{whole} s"
+
+
+def size(count: int) -> str:
+    """A number of bytes for a person."""
+    if count < 1 << 10:
+        return f"{count} bytes"
+    return f"{count / (1 << 10):.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"
