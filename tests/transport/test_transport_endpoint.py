@@ -1,0 +1,137 @@
+import json
+import pickle
+
+import certifi
+import msgspec
+import pytest
+
+from recorder.transport import Secret, describe, endpoint_from_env, make_endpoint, split_model_ref
+from schemas.errors import UsageError
+
+GOOD = {"KORVID_EVAL_MODEL": "ollama/qwen3:8b", "KORVID_EVAL_BASE_URL": "http://127.0.0.1:11434"}
+
+
+def test_a_reference_is_split_at_its_first_slash_only():
+    assert split_model_ref("ollama/hf.co/org/model:Q4") == ("ollama", "hf.co/org/model:Q4")
+
+
+@pytest.mark.parametrize("ref", ["qwen3:8b", "/qwen3:8b", "ollama/", ""])
+def test_a_reference_without_both_halves_is_refused(ref):
+    with pytest.raises(UsageError, match=r"PROVIDER/TAG"):
+        split_model_ref(ref)
+
+
+@pytest.mark.parametrize(
+    ("ref", "url", "dialect", "base"),
+    [
+        ("ollama/q", "http://h:11434/", "ollama", "http://h:11434"),
+        ("ollama/q", "http://h:11434/api", "ollama", "http://h:11434"),
+        ("ollama/q", "http://h:11434/api/chat", "ollama", "http://h:11434"),
+        ("ollama/q", "http://h:11434/v1", "openai", "http://h:11434/v1"),
+        ("ollama/q", "http://h:11434/v1/", "openai", "http://h:11434/v1"),
+        ("openai/q", "https://h/v1", "openai", "https://h/v1"),
+        ("llamacpp/q", "http://[::1]:8080", "openai", "http://[::1]:8080"),
+    ],
+)
+def test_provider_and_url_say_which_dialect_is_spoken(ref, url, dialect, base):
+    endpoint = make_endpoint(ref, url)
+    assert (endpoint.dialect, endpoint.base_url) == (dialect, base)
+
+
+def test_flags_win_over_the_environment():
+    endpoint = endpoint_from_env(GOOD, model="openai/other", base_url="http://other/v1")
+    assert (endpoint.model_ref, endpoint.base_url) == ("openai/other", "http://other/v1")
+
+
+@pytest.mark.parametrize(
+    ("env", "seconds"),
+    [
+        ({}, 60.0),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": 7}'}, 7.0),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": 7}', "KORVID_EVAL_TIMEOUT_SECONDS": "2.5"}, 2.5),
+    ],
+)
+def test_the_timeout_comes_from_the_variable_then_the_options_then_the_default(env, seconds):
+    endpoint = endpoint_from_env({**GOOD, **env})
+    assert endpoint.timeout_s == seconds
+    assert "timeout" not in endpoint.options
+
+
+@pytest.mark.parametrize(
+    ("env", "named"),
+    [
+        ({"KORVID_EVAL_BASE_URL": ""}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "127.0.0.1:11434"}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "ftp://h"}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "http://"}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "http://h:99999"}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "http://h?token=sesame"}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": "http://me:sesame@h"}, "KORVID_EVAL_API_KEY_ENV"),
+        ({"KORVID_EVAL_BASE_URL": "ftp://me:sesame@h"}, "KORVID_EVAL_API_KEY_ENV"),
+        ({"KORVID_EVAL_MODEL": ""}, "KORVID_EVAL_MODEL"),
+        ({"KORVID_EVAL_MODEL": "qwen3"}, "KORVID_EVAL_MODEL"),
+        ({"KORVID_EVAL_TIMEOUT_SECONDS": "0"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
+        ({"KORVID_EVAL_TIMEOUT_SECONDS": "-3"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
+        ({"KORVID_EVAL_TIMEOUT_SECONDS": "nan"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
+        ({"KORVID_EVAL_TIMEOUT_SECONDS": "inf"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
+        ({"KORVID_EVAL_TIMEOUT_SECONDS": "a minute"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": true}'}, "timeout"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": "60"}'}, "timeout"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": 0}'}, "timeout"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": 1e999}'}, "timeout"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"timeout": 1' + "0" * 400 + "}"}, "timeout"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"temperature": NaN}'}, "KORVID_EVAL_OPTIONS_JSON"),
+        ({"KORVID_EVAL_OPTIONS_JSON": "[1]"}, "KORVID_EVAL_OPTIONS_JSON"),
+        ({"KORVID_EVAL_OPTIONS_JSON": "{"}, "KORVID_EVAL_OPTIONS_JSON"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"api_key": "sesame"}'}, "KORVID_EVAL_API_KEY_ENV"),
+        ({"KORVID_EVAL_OPTIONS_JSON": '{"messages": []}'}, "messages"),
+        ({"KORVID_EVAL_API_KEY_ENV": "sk-sesame"}, "KORVID_EVAL_API_KEY_ENV"),
+        ({"KORVID_EVAL_API_KEY_ENV": "MY_KEY"}, "MY_KEY"),
+        ({"KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": "abc"}, "MY_KEY"),
+        ({"KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": "sesame\nsesame"}, "MY_KEY"),
+        ({"KORVID_EVAL_CA_BUNDLE": "/nowhere/ca.pem"}, "KORVID_EVAL_CA_BUNDLE"),
+        ({"KORVID_EVAL_CA_BUNDLE": __file__}, "KORVID_EVAL_CA_BUNDLE"),
+    ],
+)
+def test_a_bad_value_is_refused_by_name_without_showing_a_credential(env, named):
+    with pytest.raises(UsageError, match=named) as refused:
+        endpoint_from_env({**GOOD, **env})
+    assert "sesame" not in str(refused.value)
+
+
+def test_a_good_ca_bundle_is_taken():
+    assert endpoint_from_env({**GOOD, "KORVID_EVAL_CA_BUNDLE": certifi.where()}).ca_bundle == certifi.where()
+
+
+def test_the_legacy_variables_still_work_and_say_what_to_set_instead():
+    endpoint = endpoint_from_env(
+        {**GOOD, "KORVID_EVAL_MODEL": "qwen3:8b", "KORVID_EVAL_PROVIDER": "ollama", "KORVID_EVAL_API_KEY": "sk-sesame"}
+    )
+    assert endpoint.model_ref == "ollama/qwen3:8b"
+    assert endpoint.api_key == Secret("sk-sesame")
+    assert "KORVID_EVAL_MODEL=ollama/qwen3:8b" in endpoint.notices[0]
+    assert "KORVID_EVAL_API_KEY_ENV" in endpoint.notices[1]
+    assert "sesame" not in " ".join(endpoint.notices)
+    assert endpoint_from_env({**GOOD, "KORVID_EVAL_PROVIDER": "ollama"}).model_ref == "ollama/qwen3:8b"
+
+
+def test_the_named_key_wins_over_the_inline_one():
+    env = {"KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": "sk-named", "KORVID_EVAL_API_KEY": "sk-inline"}
+    assert endpoint_from_env({**GOOD, **env}).api_key == Secret("sk-named")
+
+
+def test_a_key_is_neither_printed_nor_encoded():
+    endpoint = endpoint_from_env({**GOOD, "KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": "sk-sesame"})
+    assert "sesame" not in repr(endpoint)
+    assert "sesame" not in f"{endpoint.api_key}"
+    assert "sesame" not in json.dumps(describe(endpoint))
+    assert describe(endpoint)["api_key_env"] == "MY_KEY"
+    with pytest.raises(TypeError):
+        msgspec.json.encode(endpoint)
+    with pytest.raises(TypeError):
+        pickle.dumps(endpoint)
+
+
+def test_a_placeholder_key_does_not_blank_out_model_names():
+    scrubber = make_endpoint("ollama/q", "http://h", api_key=Secret("ollama")).scrubber
+    assert scrubber.text("ollama/qwen3:8b") == "ollama/qwen3:8b"
