@@ -2,6 +2,8 @@
 
 import base64
 
+import msgspec
+
 from schemas import requests
 from schemas.errors import LogError
 from schemas.events import ModelRequest
@@ -16,7 +18,7 @@ def rebuilt_body(request: ModelRequest, messages: list[bytes], toolsets: list[by
         return request.body.encode("utf-8", "surrogatepass")
     if request.body_base64 is not None:
         return base64.b64decode(request.body_base64)
-    if request.rest is None:
+    if isinstance(request.rest, msgspec.UnsetType):
         return b""
     return requests.rebuild(
         bytes(request.rest),

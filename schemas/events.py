@@ -52,6 +52,7 @@ class RunStarted(Event, frozen=True, tag="run_started"):
 
     `wall_time` is RFC 3339 in UTC. `stimulus` and `rubric` are the wire forms of `schemas.cases`; `agent` is `model`
     for a served model, else the name of a baseline agent. `attempt` counts recordings of the same case and repetition.
+    `not_recorded` names what an imported run never had (`tool_results`, `tool_arguments`).
     """
 
     schema_version: int
@@ -71,6 +72,7 @@ class RunStarted(Event, frozen=True, tag="run_started"):
     stimulus: dict[str, Any]
     rubric: dict[str, Any]
     policy: Policy
+    not_recorded: tuple[str, ...] = ()
 
 
 class TurnStarted(Event, frozen=True, tag="turn_started"):
@@ -117,7 +119,7 @@ class ModelRequest(Event, frozen=True, tag="model_request"):
     messages: tuple[tuple[int, int], ...] = ()
     separator: str = ","
     toolset: int | None = None
-    rest: msgspec.Raw | None = None
+    rest: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     body: str | None = None
     body_base64: str | None = None
     redacted: bool = False
