@@ -13,7 +13,7 @@ from recorder.cluster.api import ApiError, ClusterReader
 from recorder.tools import pods as podstate
 from recorder.tools.args import Arguments, object_name, required
 from recorder.tools.fields import at, labels, maps, name, namespace, owned_by, text, uid
-from recorder.tools.findings import diagnosis, finding, gap, reference
+from recorder.tools.findings import Severity, diagnosis, finding, gap, reference
 from recorder.tools.results import Produced
 from schemas.kinds import served
 
@@ -195,7 +195,7 @@ def _reach_findings(service: Object, reach: Reach | None) -> list[Object]:
         rule = "service.some_endpoints_not_ready"
     else:
         return []
-    severity = "error" if reach.ready == 0 else "warning"
+    severity: Severity = "error" if reach.ready == 0 else "warning"
     related = [{"kind": "Pod", "namespace": namespace(service), "name": target} for target in unready[:_MOST_LISTED]]
     return [finding(rule, severity, text_, evidence=["endpoints"], next_checks=checks, related=related)]
 
