@@ -99,11 +99,11 @@ def identity_first(value: dict[str, Any]) -> dict[str, Any]:
 
 def with_note(text: str, note: str, limit: int | None, result: Literal["text", "yaml"]) -> str:
     """A result with a line of the harness after it, still within `limit`; in YAML the line is a comment."""
-    line = f"\n# {note}\n" if result == "yaml" else f"\n{note}"
-    room = None if limit is None else max(0, limit - len(line))
-    if room is not None and len(text) > room:
+    line = f"{'' if text.endswith(chr(10)) else chr(10)}# {note}\n" if result == "yaml" else f"\n{note}"
+    if limit is not None and len(text) + len(line) > limit:
+        room = max(0, limit - len(line))
         text = cap_yaml(text, room) if result == "yaml" else cap_text(text, room)
-    return (text + line).lstrip("\n") if limit is None else (text + line)[:limit]
+    return text + line if limit is None else (text + line)[:limit]
 
 
 def _shrink(value: Any, rung: Rung, depth: int) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 from recorder.cluster.api import ApiError, ClusterReader
 from recorder.tools import external, reads
 from recorder.tools.args import Arguments
-from recorder.tools.caps import PRODUCTION_CHARS, cap_data, cap_text, cut_text
+from recorder.tools.caps import PRODUCTION_CHARS, cap_data, cap_text, cut_text, with_note
 from recorder.tools.catalog import SCREEN, ToolSpec
 from recorder.tools.check import Checked, check_call
 from recorder.tools.podreport import diagnose_pod
@@ -77,6 +77,16 @@ class Toolbox:
     def check(self, name: str, arguments_raw: str) -> Checked:
         """What becomes of a call, settled before anything runs."""
         return check_call(self.specs, name, arguments_raw)
+
+    def refuse(self, checked: Checked) -> Outcome:
+        """The outcome of a call that is not executed. Never ok."""
+        return refusal(checked)
+
+    def with_note(self, name: str, shown: str, note: str) -> str:
+        """A result of tool `name` with a line of the harness after it, still within the tier's cap."""
+        yaml = any(spec.name == name and spec.result == "yaml" for spec in self.specs)
+        is_yaml = yaml and not shown.startswith("ERROR: ")
+        return with_note(shown, note, self._limits.max_result_chars, "yaml" if is_yaml else "text")
 
     def execute(self, name: str, arguments: Arguments) -> Outcome:
         """Run an armed tool. Nulls in `arguments` count as left out."""
