@@ -8,7 +8,6 @@ in one line of a log, `split` returns None and the caller keeps the body whole.
 """
 
 import json
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -109,8 +108,8 @@ def _scan(text: str) -> tuple[dict[str, Any], list[_Member]]:
             _expect(text, at, ",")
             at = _skip(text, at + 1)
         _expect(text, at, '"')
-        key, at = scanstring(text, at + 1, True)
-        at = _skip(text, at)
+        key, end = decoder.raw_decode(text, at)
+        at = _skip(text, end)
         _expect(text, at, ":")
         start = _skip(text, at + 1)
         value[key], end = decoder.raw_decode(text, start)

@@ -29,8 +29,8 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     `tool_calls` if there are calls. Counters that are None are left out. `think_in_content` puts the thinking between
     think tags in the content. `call_in_fragments` streams arguments in two halves under `/v1`. `split_utf8` sends the
     body byte by byte. `cut_after` drops the connection after so many bytes of the body. `garbage_line` puts a line that
-    is no JSON before the last piece. `no_finish` ends the stream properly without a finish. `hold` is waited for after
-    the first piece, `hold_before` before the headers.
+    is no JSON before the last piece. `no_finish` ends the stream properly without a finish. `hold` is waited for before
+    piece number `hold_at` (from 0; the first event of a `/v1` stream carries no text), `hold_before` before headers.
     A `status` other than 200 sends `error` (text or a whole JSON body) and `headers`; with status 200 an `error` is
     sent as the stream's last piece. `raw_body` replaces the whole body.
     """
@@ -51,6 +51,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     garbage_line: bool = False
     no_finish: bool = False
     hold: threading.Event | None = None
+    hold_at: int = 1
     hold_before: threading.Event | None = None
     status: int = 200
     error: str | dict[str, Any] | None = None

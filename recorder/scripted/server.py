@@ -226,7 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         left = reply.cut_after
         for place, piece in enumerate(pieces):
-            if place == 1 and reply.hold is not None:
+            if place == reply.hold_at and reply.hold is not None:
                 reply.hold.wait()
             part = piece if left is None else piece[:left]
             if part:

@@ -58,7 +58,7 @@ class Exchange:
         except httpx.TransportError as error:
             self.fault = error
             self._pieces = None
-            raise
+            raise _unretried(error) from error
         if data is None:
             self.ended = True
             self._pieces = None
@@ -134,13 +134,9 @@ class TapTransport(httpx.AsyncBaseTransport):
         exchange = watch.open(request.method, _bare_url(request.url), body)
         try:
             response = await self._inner.handle_async_request(request)
-        except httpx.TimeoutException as error:
-            exchange.fault = error
-            raise
         except httpx.TransportError as error:
             exchange.fault = error
-            # LiteLLM would answer a ConnectError or a RemoteProtocolError by a second attempt of its own.
-            raise httpx.NetworkError(str(error), request=request) from error
+            raise _unretried(error) from error
         exchange.answered(response)
         return httpx.Response(
             response.status_code,
@@ -158,6 +154,11 @@ class TapTransport(httpx.AsyncBaseTransport):
         request.headers.pop("authorization", None)
         if self._key is not None and request.url.host == self._host:
             request.headers["authorization"] = f"Bearer {self._key.reveal()}"
+
+
+def _unretried(error: httpx.TransportError) -> httpx.TransportError:
+    """The same failure as a type that LiteLLM does not answer by a second, unrecorded attempt of its own."""
+    return error if isinstance(error, httpx.TimeoutException) else httpx.ReadError(str(error))
 
 
 def _bare_url(url: httpx.URL) -> str:

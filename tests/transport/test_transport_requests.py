@@ -12,8 +12,9 @@ texts = st.text(st.characters(codec="utf-8", exclude_characters="\ufdd0")) | st.
 )
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(texts | st.sampled_from(["messages", "tools"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(texts | st.sampled_from(["messages", "tools"]), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 messages = st.lists(st.dictionaries(texts, values, max_size=3), max_size=4)

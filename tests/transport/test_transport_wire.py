@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -30,7 +31,7 @@ replies = st.builds(
 def read(dialect, body, cuts, framing=None):
     reader = WireReader(dialect, framing or ("sse" if dialect == "openai" else "lines"))
     edges = [0, *sorted(cuts), len(body)]
-    shown = "".join(reader.feed(body[a:b], 0.1) for a, b in zip(edges, edges[1:], strict=False))
+    shown = "".join(reader.feed(body[a:b], 0.1) for a, b in pairwise(edges))
     return reader, shown + reader.finish(0.2)
 
 

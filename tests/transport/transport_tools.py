@@ -1,6 +1,9 @@
 """What the transport's tests share: a run's events, and bodies rebuilt from them."""
 
+import base64
 from typing import Any
+
+import msgspec
 
 from recorder.transport import Endpoint, ModelClient, RequestLedger, make_endpoint
 from schemas import codec
@@ -50,14 +53,12 @@ class Run:
 
     def received(self, request: int) -> bytes:
         """The raw response body of a request."""
-        import base64
-
         pieces = [piece for chunk in self.of(WireChunk) if chunk.request == request for piece in chunk.pieces]
         return b"".join(base64.b64decode(p.base64) if p.base64 is not None else p.text.encode() for p in pieces)
 
 
 def _body(request: ModelRequest, messages: dict[int, bytes], toolsets: dict[int, bytes]) -> bytes:
-    assert request.rest is not None
+    assert isinstance(request.rest, msgspec.Raw)
     ids = [number for first, last in request.messages for number in range(first, last + 1)]
     tools = None if request.toolset is None else toolsets[request.toolset]
     return rebuild(bytes(request.rest), tuple(messages[i] for i in ids), tools, request.separator.encode())
