@@ -1,8 +1,8 @@
 """The system prompt, composed from layers, and the user message with its screen context.
 
 The layers are files in packs/prompts: safety contract, common role, one pack a tier, and capability clauses that depend
-on the armed tools. Their order is fixed, so the safety contract stays first whatever is added. `source` says whether the
-text is the one that ships. Source: evaluation semantics 7.
+on the armed tools. Their order is fixed, so the safety contract stays first whatever is added. `source` says whether
+the text is the one that ships. Source: evaluation semantics 7.
 """
 
 import hashlib
