@@ -1,0 +1,18 @@
+"""The serving passport: which engine, which weights, how much context. Sources: evaluation semantics 10.2."""
+
+from recorder.serving.gguf import GgufError, GgufFacts, read_gguf
+from recorder.serving.probe import probe, provider_facts, warm_up
+from recorder.serving.target import LocalFacts, Served
+from schemas.provenance import passport_changed
+
+__all__ = [
+    "GgufError",
+    "GgufFacts",
+    "LocalFacts",
+    "Served",
+    "passport_changed",
+    "probe",
+    "provider_facts",
+    "read_gguf",
+    "warm_up",
+]
