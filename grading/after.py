@@ -1,0 +1,147 @@
+"""Denial that stands after a match: `X is not the cause`, `X was ruled out`, `the probe is not failing`.
+
+A negated *good* predicate (`is not found`, `is not ready`) reports a fault and denies nothing; a negated blame or a
+negated fault takes the fault away. Nothing here looks further than a few tokens.
+"""
+
+from collections.abc import Sequence
+
+from grading.lexicon import (
+    ADDITIVE,
+    ADVERBS,
+    AUXILIARIES,
+    BLAME,
+    BLAME_ADJECTIVES,
+    DETERMINERS,
+    FAULTS,
+    FUNCTION_WORDS,
+    LABEL_NOUNS,
+    PREPOSITIONS,
+    PROBLEM_NOUNS,
+    RULED_OUT,
+)
+from grading.text import Text
+
+_NOUNS = 3
+_WINDOW = 20
+_EMPTY_ROLES = frozenset({"role", "part", "bearing", "effect", "impact", "influence"})
+
+
+def following_words(text: Text, last: int) -> list[str]:
+    """The words of the clause after token `last`, at most twenty."""
+    indexes = text.clauses[text.clause[last]]
+    place = text.place[last] + 1
+    return [text.words[index] for index in indexes[place : place + _WINDOW]]
+
+
+def after_tail(words: Sequence[str]) -> list[int]:
+    """Where a predicate may start: after up to three nouns that go on with the match, and one `of the ...`."""
+    places = [0]
+    place = 0
+    while place < min(_NOUNS, len(words)) and words[place] not in FUNCTION_WORDS:
+        place += 1
+        places.append(place)
+    for start in tuple(places):
+        if start < len(words) and words[start] in PREPOSITIONS:
+            place = start + 1
+            if place < len(words) and words[place] in DETERMINERS:
+                place += 1
+            for _ in range(_NOUNS):
+                if place >= len(words) or words[place] in FUNCTION_WORDS:
+                    break
+                place += 1
+                places.append(place)
+            break
+    return places
+
+
+def denied_after(text: Text, last: int) -> bool:
+    """Whether the words after a match take it back."""
+    words = following_words(text, last)
+    return any(is_denial(words[place:]) for place in after_tail(words)) or _taken_back(words)
+
+
+def is_adverb(word: str) -> bool:
+    """Whether a word only colours its statement (`safely`, `probably`, `here`)."""
+    return word in ADVERBS or (len(word) > 4 and word.endswith("ly"))
+
+
+def is_denial(words: Sequence[str]) -> bool:
+    """Whether these words, as the predicate of a subject, deny it."""
+    place = _skip(words, 0)
+    if place >= len(words):
+        return False
+    if _ruled_out(words, place):
+        return place > 0 or len(words) - place <= 2
+    if words[place] in ("not", "never"):
+        return _negated_predicate(words, place + 1)
+    if words[place] in ("no", "nothing", "neither"):
+        return _no_predicate(words, place)
+    return False
+
+
+def is_denial_label(words: Sequence[str]) -> bool:
+    """Whether a heading announces things that are set aside (`Ruled out`, `Not the cause`)."""
+    for place, word in enumerate(words[:_WINDOW]):
+        if _ruled_out(words, place) and "not" not in words[max(0, place - 3) : place]:
+            return True
+        if word == "not" and _negated_predicate([*words[place + 1 :]], 0, nouns=True):
+            return True
+    return tuple(words[:2]) in (("red", "herrings"), ("red", "herring"), ("non", "issues"), ("false", "leads"))
+
+
+def _skip(words: Sequence[str], place: int) -> int:
+    while place < len(words) and (words[place] in AUXILIARIES or is_adverb(words[place]) or words[place] == "to"):
+        place += 1
+    return place
+
+
+def _ruled_out(words: Sequence[str], place: int) -> bool:
+    pair = tuple(words[place : place + 2])
+    return (
+        words[place] in RULED_OUT
+        or pair in (("ruled", "out"), ("rule", "out"), ("out", "of"))
+        or (pair in (("a", "red"), ("red", "herring"), ("off", "the")))
+    )
+
+
+def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False) -> bool:
+    if place < len(words) and words[place] in ADDITIVE:
+        return False
+    while place < len(words) and (
+        is_adverb(words[place])
+        or words[place] in DETERMINERS
+        or words[place] in BLAME_ADJECTIVES
+        or words[place] in AUXILIARIES
+    ):
+        place += 1
+    if place >= len(words):
+        return False
+    word = words[place]
+    if nouns:
+        return word in LABEL_NOUNS or word in BLAME
+    return word in BLAME or word in FAULTS or (word == "longer" and _blamed(words, place + 1))
+
+
+def _no_predicate(words: Sequence[str], place: int) -> bool:
+    rest = [word for word in words[place + 1 : place + 6] if word not in BLAME_ADJECTIVES]
+    if words[place] == "nothing":
+        return rest[:2] == ["to", "do"]
+    if rest and rest[0] == "longer":
+        return _blamed(rest, 1)
+    return bool(rest) and (rest[0] in BLAME or rest[0] in _EMPTY_ROLES or rest[0] in PROBLEM_NOUNS)
+
+
+def _blamed(words: Sequence[str], place: int) -> bool:
+    while place < len(words) and (words[place] in DETERMINERS or words[place] in BLAME_ADJECTIVES):
+        place += 1
+    return place < len(words) and (words[place] in BLAME or words[place] in FAULTS)
+
+
+def _taken_back(words: Sequence[str]) -> bool:
+    """`looks like X but is not`: a negated copula that ends the clause."""
+    for place in range(min(4, len(words))):
+        if words[place] in ("but", "though", "although"):
+            rest = [word for word in words[place + 1 :] if word not in ("it", "this", "that")]
+            return len(rest) <= 3 and bool(rest) and rest[-1] == "not" and all(w in AUXILIARIES for w in rest[:-1])
+    return False

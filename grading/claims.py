@@ -1,0 +1,86 @@
+"""What an answer claims: each group of a turn's rubric against its text. Source: evaluation semantics 5.6.
+
+There is no handling of hedges: `might be OOM` is a claim, and naming two causes trips the forbidden groups by design.
+"""
+
+import re
+
+from grading.before import Role
+from grading.frame import set_aside
+from grading.matching import compiled, matches
+from grading.polarity import rejection
+from grading.rules import Rules
+from grading.text import Text, cut
+from schemas.cases import RubricTurn
+from schemas.verdicts import ClaimFinding, Span
+
+_MAX_REJECTED = 8
+_OPEN_THOUGHT = re.compile(r"<(think|thinking|thought)>", re.IGNORECASE)
+_CLOSE_THOUGHT = re.compile(r"</(?:think|thinking|thought)>", re.IGNORECASE)
+_NOT_SPACE = re.compile(r"\S")
+
+
+def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules) -> tuple[ClaimFinding, ...]:
+    """One finding for each group: required, then forbidden, then symptoms, in the rubric's order."""
+    text = cut(visible(answer, rules), rules)
+    aside = set_aside(text) if rules.labels else frozenset()
+    roles: tuple[tuple[Role, tuple[tuple[str, ...], ...]], ...] = (
+        ("required", rubric.must_mention),
+        ("forbidden", rubric.must_not_mention),
+        ("symptom", rubric.symptom),
+    )
+    return tuple(_group(text, group, role, control, aside, rules) for role, groups in roles for group in groups)
+
+
+def claims_hold(findings: tuple[ClaimFinding, ...], rules: Rules) -> bool:
+    """Whether every required group holds and no forbidden one; symptoms count until they are only reported."""
+    return all(
+        not finding.holds if finding.role == "forbidden" else finding.holds
+        for finding in findings
+        if finding.role != "symptom" or not rules.symptoms_reported
+    )
+
+
+def visible(answer: str, rules: Rules) -> str:
+    """The answer with leaked thinking blanked out, at unchanged offsets."""
+    if not rules.visible_answer or "<" not in answer:
+        return answer
+    close = _CLOSE_THOUGHT.search(answer)
+    opening = _OPEN_THOUGHT.search(answer)
+    pieces: list[str] = []
+    at = 0
+    if close and (opening is None or close.start() < opening.start()):
+        pieces.append(_blank(answer[: close.end()]))
+        at = close.end()
+    while opening := _OPEN_THOUGHT.search(answer, at):
+        close = _CLOSE_THOUGHT.search(answer, opening.end())
+        end = close.end() if close else len(answer)
+        pieces += [answer[at : opening.start()], _blank(answer[opening.start() : end])]
+        at = end
+    pieces.append(answer[at:])
+    return "".join(pieces)
+
+
+def _blank(stretch: str) -> str:
+    return _NOT_SPACE.sub(" ", stretch)
+
+
+def _group(
+    text: Text, group: tuple[str, ...], role: Role, control: bool, aside: frozenset[int], rules: Rules
+) -> ClaimFinding:
+    rejected: list[tuple[str, Span]] = []
+    for alternative, key in compiled(group, rules):
+        for match in matches(text, key, rules):
+            reason = rejection(text, match, role, control, aside, rules)
+            if reason is None:
+                return ClaimFinding(
+                    role=role, group=group, holds=True, alternative=alternative, span=_span(text, match)
+                )
+            if len(rejected) < _MAX_REJECTED:
+                rejected.append((reason, _span(text, match)))
+    return ClaimFinding(role=role, group=group, holds=False, rejected=tuple(rejected))
+
+
+def _span(text: Text, match: tuple[int, int]) -> Span:
+    start, end = text.starts[match[0]], text.ends[match[1]]
+    return Span(start=start, end=end, text=text.source[start:end])

@@ -1,0 +1,200 @@
+"""Which call met which piece of evidence, and why the nearest ones did not. Source: evaluation semantics 5.7.
+
+Evidence is what the model really saw: the result as shown, from a read that succeeded, on the object in question. An
+action on the screen is evidence only where the rubric asks for that very action.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from grading.rules import Rules
+from grading.structured import fields_met, leaf_texts, read_structured
+from grading.targets import Target, mismatch, target_of
+from grading.tools import tool_of
+from schemas.cases import Evidence, RubricTurn
+from schemas.recorded import RecordedCall
+from schemas.verdicts import EvidenceFinding
+
+_MAX_NEAR = 3
+_NAME_JOINTS = frozenset("-_")
+_NEGATING = ("not-", "non-", "un-")
+
+
+class Seen(msgspec.Struct, frozen=True, kw_only=True):
+    """A call with its target, worked out once a turn."""
+
+    call: RecordedCall
+    target: Target
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """An evidence location with its target."""
+
+    location: Evidence
+    target: Target
+
+
+def wanted_groups(rubric: RubricTurn, rules: Rules) -> tuple[tuple[Wanted, ...], ...]:
+    """The evidence groups of a turn, ready to be matched."""
+    return tuple(
+        tuple(Wanted(location=item, target=target_of(item.tool, item.args, rules)) for item in group)
+        for group in rubric.expected_evidence
+    )
+
+
+def seen_calls(calls: Sequence[RecordedCall], rules: Rules) -> tuple[Seen, ...]:
+    """The calls of a turn that had arguments."""
+    return tuple(
+        Seen(call=call, target=target_of(call.tool, call.arguments, rules))
+        for call in calls
+        if call.arguments is not None
+    )
+
+
+def evidence_findings(
+    seen: Sequence[Seen], wanted: Sequence[tuple[Wanted, ...]], rules: Rules
+) -> tuple[EvidenceFinding, ...]:
+    """One finding for each evidence group, in the rubric's order."""
+    return tuple(_group(seen, group, rules) for group in wanted)
+
+
+def is_on_target(seen: Seen, wanted: Sequence[tuple[Wanted, ...]], rules: Rules) -> bool:
+    """Whether a call looked at the object of any evidence location, whatever the result said."""
+    return any(mismatch(item.target, seen.target, rules) is None for group in wanted for item in group)
+
+
+def succeeded(call: RecordedCall, rules: Rules) -> bool:
+    """Whether a call gave a result. The recorded flag decides; text does only where no flag was recorded."""
+    if rules.recorded_ok and call.ok is not None:
+        return call.ok
+    return bool(call.shown) and not call.shown.startswith("ERROR:")
+
+
+def is_screen(call: RecordedCall) -> bool:
+    """Whether a call was an action on the screen."""
+    return call.screen_action or tool_of(call.tool).effect == "screen"
+
+
+def describe(location: Evidence) -> str:
+    """A location in one line."""
+    args = ", ".join(f"{key}={value}" for key, value in location.args.items())
+    wanted = [repr(location.contains)] if location.contains is not None else []
+    wanted += [f"{path}={value!r}" for path, value in location.fields.items()]
+    return f"{location.tool}({args}) shows {' and '.join(wanted)}" if wanted else f"{location.tool}({args})"
+
+
+def _group(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> EvidenceFinding:
+    described = tuple(describe(wanted.location) for wanted in group)
+    for index, wanted in enumerate(group):
+        for item in seen:
+            if _meets(wanted, item, rules):
+                return EvidenceFinding(group=described, met=True, call=item.call.call, location=index)
+    return EvidenceFinding(group=described, met=False, near=_near(seen, group, rules))
+
+
+def _meets(wanted: Wanted, item: Seen, rules: Rules) -> bool:
+    location = wanted.location
+    # The substring test comes first: it is the cheapest, and it fails for most pairs.
+    if location.contains is not None and location.contains not in item.call.shown:
+        return False
+    return (
+        _screen_problem(location, item.call, rules) is None
+        and succeeded(item.call, rules)
+        and mismatch(wanted.target, item.target, rules) is None
+        and _content_problem(location, item.call.shown, rules) is None
+    )
+
+
+def _screen_problem(location: Evidence, call: RecordedCall, rules: Rules) -> str | None:
+    if not rules.screen_is_no_read:
+        return None
+    if tool_of(location.tool).effect == "screen":
+        return None if is_screen(call) and call.tool == location.tool else f"not an action by {location.tool}"
+    return "an action on the screen is not a read" if is_screen(call) else None
+
+
+def _content_problem(location: Evidence, shown: str, rules: Rules) -> str | None:
+    wanted = location.contains
+    if wanted is not None and wanted not in shown:
+        return f"its result does not show {wanted!r}"
+    if wanted is not None and rules.whole_names and not _contains_whole(shown, wanted):
+        return f"its result shows {wanted!r} only inside a longer name"
+    if not location.fields:
+        return None
+    if not rules.structured_fields:
+        texts = leaf_texts(location.fields) if wanted is None else ()
+        return next((f"its result does not show {text!r}" for text in texts if text not in shown), None)
+    value = read_structured(shown)
+    if value is None:
+        return "its result is not structured"
+    return None if fields_met(value, location.fields) else "its result does not hold the expected fields"
+
+
+def _contains_whole(shown: str, wanted: str) -> bool:
+    """Whether `wanted` stands somewhere in `shown` without being a part of a longer name or number."""
+    at = shown.find(wanted)
+    while at >= 0:
+        if _left_edge(shown, wanted, at) and _right_edge(shown, wanted, at + len(wanted)):
+            return True
+        at = shown.find(wanted, at + 1)
+    return False
+
+
+def _left_edge(shown: str, wanted: str, at: int) -> bool:
+    if at == 0 or not wanted[0].isalnum():
+        return True
+    before = shown[at - 1]
+    if before.isalnum():
+        return False
+    if before == "." and wanted[0].isdigit():
+        return not shown[max(0, at - 2) : at - 1].isdigit()
+    if before not in _NAME_JOINTS or not shown[max(0, at - 2) : at - 1].isalnum():
+        return True
+    return not _is_name(wanted) and not shown[max(0, at - 4) : at].lower().endswith(_NEGATING)
+
+
+def _is_name(wanted: str) -> bool:
+    """Whether the text begins with a name of several parts (`api-1`), not with a plain word (`exit=137`)."""
+    for character in wanted:
+        if character in _NAME_JOINTS:
+            return True
+        if not character.isalnum():
+            return False
+    return False
+
+
+def _right_edge(shown: str, wanted: str, end: int) -> bool:
+    if end >= len(shown) or not wanted[-1].isalnum():
+        return True
+    after = shown[end]
+    if after.isalnum():
+        return False
+    beyond = shown[end + 1 : end + 2]
+    if after in _NAME_JOINTS:
+        return not beyond.isalnum()
+    return not (after == "." and wanted[-1].isdigit() and beyond.isdigit())
+
+
+def _near(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> tuple[str, ...]:
+    """The calls that came closest to a group, the closest first."""
+    ranked = sorted(_problems(seen, group, rules), key=lambda problem: problem[:2])
+    lines = (f"call {call} ({tool}): {text}" for _, call, tool, text in ranked)
+    return tuple(dict.fromkeys(lines))[:_MAX_NEAR]
+
+
+def _problems(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> Iterator[tuple[int, int, str, str]]:
+    for item in seen:
+        for wanted in group:
+            location = wanted.location
+            off = mismatch(wanted.target, item.target, rules)
+            screen = _screen_problem(location, item.call, rules)
+            if off is None and screen is None and succeeded(item.call, rules):
+                distance, text = 0, _content_problem(location, item.call.shown, rules) or ""
+            elif off is None and screen is None:
+                distance, text = 1, f"it failed ({item.call.error_class or item.call.disposition})"
+            elif off is None:
+                distance, text = 2, screen or ""
+            else:
+                distance, text = 3, off
+            yield distance, item.call.call, item.call.tool, text

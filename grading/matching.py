@@ -1,0 +1,58 @@
+"""Keywords found in an answer.
+
+A keyword matches a run of tokens whose concatenation equals its own, so `oom killed`, `OOMKilled` and `oom-killed` are
+one keyword, and `healthy` never matches `unhealthy`. Source: evaluation semantics 5.3.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from grading.rules import Rules
+from grading.text import COLON, OPEN, Text, key_of
+
+_DIGITS = frozenset("0123456789")
+_NUMBER_JOINTS = frozenset(".,:-")
+
+
+@lru_cache(maxsize=4096)
+def compiled(group: tuple[str, ...], rules: Rules) -> tuple[tuple[str, str], ...]:
+    """The alternatives of a group with their keys; an alternative without a token is left out."""
+    pairs = ((alternative, key_of(alternative, rules)) for alternative in group)
+    return tuple((alternative, key) for alternative, key in pairs if key)
+
+
+def matches(text: Text, key: str, rules: Rules) -> Iterator[tuple[int, int]]:
+    """Every run of tokens that equals `key`, as first and last token, in order."""
+    joined = text.joined
+    found = joined.find(key)
+    while found >= 0:
+        first = text.at.get(found)
+        last = text.until.get(found + len(key))
+        if first is not None and last is not None and _allowed(text, first, last, rules):
+            yield first, last
+        found = joined.find(key, found + 1)
+
+
+def _allowed(text: Text, first: int, last: int, rules: Rules) -> bool:
+    if rules.one_sentence and any(_crosses(text, index) for index in range(first + 1, last + 1)):
+        return False
+    return not rules.whole_numbers or _whole_number(text.source, text.starts[first], text.ends[last])
+
+
+def _crosses(text: Text, index: int) -> bool:
+    """Whether a boundary lies before token `index` over which no phrase reaches. `exit code: 137` reaches."""
+    bits = text.gaps[index]
+    return bool(bits) and not (bits in (COLON, OPEN) and text.words[index][0] in _DIGITS)
+
+
+def _whole_number(source: str, start: int, end: int) -> bool:
+    """Whether a match does not start or end inside a longer number (`3` in `3.5`, `137` in `1,137` or `137Mi`)."""
+    if source[start] in _DIGITS and start >= 2 and source[start - 1] in ".,:" and source[start - 2] in _DIGITS:
+        return False
+    if source[end - 1] in _DIGITS and end < len(source):
+        after = source[end]
+        if after.isalnum():
+            return False
+        if after in _NUMBER_JOINTS and source[end + 1 : end + 2] in _DIGITS:
+            return False
+    return True

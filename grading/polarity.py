@@ -1,0 +1,57 @@
+"""Whether a match counts: the one place where every reason to reject it is asked, in a fixed order."""
+
+from typing import Literal
+
+from grading.after import denied_after
+from grading.before import Role, denied_before
+from grading.clear import all_clear_after
+from grading.frame import is_hypothesis, is_question, statement_continues, verdict_beside
+from grading.rules import Rules
+from grading.text import Text
+
+Reason = Literal["negated", "negated_after", "all_clear", "continued", "question", "hypothetical"]
+
+
+def rejection(
+    text: Text, match: tuple[int, int], role: Role, control: bool, aside: frozenset[int], rules: Rules
+) -> str | None:
+    """Why a match does not count, or None if it does.
+
+    `control` is whether the case has no fault; `aside` are the clauses under a label that sets things aside. In a
+    control the all-clear is the right answer, so what stands after a required match never takes it back.
+    """
+    first, last = match
+    if denied_before(text, first, last, role, rules) or text.clause[first] in aside:
+        return "negated"
+    if rules.statement_continues and role == "forbidden" and statement_continues(text, first, last):
+        return "continued"
+    after = _after(text, first, last, _clears(role, control, rules), control and role != "forbidden", rules)
+    if after is not None:
+        return after
+    if rules.questions:
+        if is_question(text, first):
+            return "question"
+        if is_hypothesis(text, first, last):
+            return "hypothetical"
+    return None
+
+
+def _clears(role: Role, control: bool, rules: Rules) -> bool:
+    """Whether the all-clear predicate is on for a group of this role."""
+    if not rules.all_clear:
+        return False
+    if not control:
+        return True
+    if role == "forbidden":
+        return rules.controls_clear_forbidden or not rules.controls_keep_required
+    return not rules.controls_keep_required
+
+
+def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: Rules) -> str | None:
+    if rules.negation_after and not kept and denied_after(text, last):
+        return "negated_after"
+    if clears and all_clear_after(text, first, last, rules):
+        return "all_clear"
+    if rules.labels and not kept:
+        return verdict_beside(text, last, rules)
+    return None
