@@ -158,7 +158,9 @@ class WireReader:
         """The texts of a message or delta, which both dialects have in common."""
         thinking = next((message[key] for key in _THINKING_KEYS if isinstance(message.get(key), str)), "")
         content = _text_of(message.get("content"))
-        if self.first_token_at is None and (thinking or content or message.get("tool_calls")):
+        # A document says nothing of when its first token was made.
+        streamed = self._framing != "document"
+        if streamed and self.first_token_at is None and (thinking or content or message.get("tool_calls")):
             self.first_token_at = at
         if thinking:
             self._reasoning.append(thinking)
