@@ -63,7 +63,7 @@ def denied_after(text: Text, last: int) -> bool:
 
 def is_adverb(word: str) -> bool:
     """Whether a word only colours its statement (`safely`, `probably`, `here`)."""
-    return word in ADVERBS or (len(word) > 4 and word.endswith("ly"))
+    return word in ADVERBS or (len(word) > 4 and word.endswith("ly") and word not in RULED_OUT and word not in BLAME)
 
 
 def is_denial(words: Sequence[str]) -> bool:

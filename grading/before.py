@@ -32,6 +32,7 @@ from grading.lexicon import (
     PARTITIVES,
     POLARITY_ITEMS,
     PROBLEM_NOUNS,
+    REPORTED,
     SHORTAGE,
     SPEAKERS,
     VERBS,
@@ -186,7 +187,7 @@ def _broken_function(words: tuple[str, ...], found: int, following: tuple[str, .
 
 
 def _broken_match(scope: Scope, found: int, place: int, last: int) -> bool:
-    """Whether the match itself names what cannot be done: `cannot pull the image` where `pull the image` is looked for."""
+    """Whether the match itself names what cannot be done: `cannot pull the image` for the keyword `pull the image`."""
     words = scope.words
     unable = words[found] in ("unable", "cannot") or (found > 0 and words[found - 1] in ("can", "could"))
     lead = words[found + 1 : place]
@@ -266,7 +267,7 @@ def _list_negator(scope: Scope, marker: int, end: int, joint: str, role: Role, r
 
 
 def _joint(text: Text, clause: int, rules: Rules) -> str | None:
-    """What joins the last item of the list that `clause` is an item of: `or` before it, `and`, or a word `within` it."""
+    """What joins the last item of the list of `clause`: `or` before it, `and` before it, or a word `within` it."""
     for step in range(_LIST_CLAUSES):
         later = clause + step
         if later >= len(text.clauses):
@@ -293,6 +294,8 @@ def _is_statement(text: Text, clause: int, rules: Rules) -> bool:
     if len(indexes) > 2 * _REACH:
         return True
     words = [text.words[index] for index in indexes]
+    if len(words) > 1 and words[-1] in REPORTED and words[-2] in AUXILIARIES:
+        words = words[:-2]
     if any(word in VERBS for word in words):
         return True
     marker = scope_of(text, clause, rules).marker

@@ -249,7 +249,7 @@ CHANGES: tuple[Change, ...] = (
         "wider_all_clear",
         "More ways to say that all is well, and their limits",
         """`The probe has no problems` and `the liveness probe configuration is fine` cleared nothing, while `was
-        healthy until the last deploy` did.""",
+        healthy until the last deploy` cleared it.""",
     ),
     _change(
         "R-10",

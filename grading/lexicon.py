@@ -279,6 +279,9 @@ VERBS = AUXILIARIES | words(
 )
 """What makes a stretch between commas a statement of its own, not an item of a list."""
 
+REPORTED = words("found seen detected observed reported present visible recorded logged noticed identified evident")
+"""What closes a list without making it a statement (`no OOM kills, image pull failures or probe errors were found`)."""
+
 QUESTION_STARTS = words("is are was were do does did could can has have had will would should might may")
 WOULD_SHOW = words("show appear say report leave read produce")
 
