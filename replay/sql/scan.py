@@ -1,0 +1,264 @@
+"""One pass over a log: what `runs` says of the run, and the lines of the event types that a query needs.
+
+A log that is whole (its zstd frames with their checksums, every line an event, the last one `run_finished` with the
+right count and the right SHA-256) is taken apart without decoding what nobody asked for. Anything else, and any older
+schema version, goes through `replay.reader`, which brings it up to date and says whether it is interrupted or corrupt:
+an interrupted run keeps what can be trusted, a corrupt one keeps a row in `runs` and nothing else.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import zstandard
+
+from replay.campaigns import run_id_of
+from replay.reader import RunReader
+from schemas import upcast
+from schemas.errors import LogError
+from schemas.events import SCHEMA_VERSION, ModelError, ModelRequest, RunFinished, RunStarted, ToolCall, TurnFinished
+
+_LINE = re.compile(rb'\{"type":"([a-z_]+)","seq":[0-9]+,.*\n')
+_MAX_WINDOW = 1 << 27
+_FACTS = frozenset((b"run_started", b"turn_finished", b"run_finished"))
+
+
+class RunFacts(msgspec.Struct, kw_only=True):
+    """The row of one run as it is spooled for the table `runs`; see `tables.RUNS` for the meanings."""
+
+    run_id: str
+    campaign_id: str | None = None
+    case_id: str | None = None
+    case_kind: str | None = None
+    root_cause: str | None = None
+    repetition: int | None = None
+    attempt: int | None = None
+    arm: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    provider: str | None = None
+    tier: str | None = None
+    seed: int | None = None
+    wall_time: str | None = None
+    stimulus_sha256: str | None = None
+    rubric_sha256: str | None = None
+    status: str = "interrupted"
+    status_reason: str | None = None
+    outcome: str | None = None
+    turns: int = 0
+    iterations: int = 0
+    requests: int = 0
+    tool_calls: int = 0
+    model_errors: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens_estimated: bool = False
+    duration_s: float | None = None
+    events: int = 0
+    raw_bytes: int = 0
+    file_bytes: int = 0
+    directory: str = ""
+    file: str = ""
+
+
+class Scanned(msgspec.Struct, frozen=True):
+    """What one log gave: its facts, and the raw lines of each wanted event type, newline included."""
+
+    facts: RunFacts
+    lines: dict[str, list[bytes]]
+
+
+class _Policy(msgspec.Struct):
+    provider: str | None = None
+    tier: str | None = None
+
+
+class _Rubric(msgspec.Struct):
+    root_cause: str | None = None
+
+
+class _Started(msgspec.Struct):
+    """The members of `run_started` that `runs` shows; the case itself is skipped over."""
+
+    schema_version: int
+    wall_time: str
+    campaign_id: str
+    run_id: str
+    case_id: str
+    case_kind: str
+    repetition: int
+    attempt: int
+    arm: str
+    agent: str
+    model: str
+    seed: int | None
+    stimulus_sha256: str
+    rubric_sha256: str
+    rubric: _Rubric
+    policy: _Policy
+
+
+_started = msgspec.json.Decoder(_Started)
+_turn = msgspec.json.Decoder(TurnFinished)
+_finished = msgspec.json.Decoder(RunFinished)
+
+
+def scan(log: Path, wanted: frozenset[str], *, strict: bool = False) -> Scanned:
+    """Read the log at `log`. With `strict`, every event is decoded and checked however whole the file looks.
+
+    Raises `LogError` if the file cannot be read at all.
+    """
+    try:
+        data = log.read_bytes()
+    except OSError as error:
+        raise LogError(f"{log}: cannot read the log: {error.strerror}") from None
+    scanned = None if strict else _scan_whole(data, frozenset(name.encode() for name in wanted))
+    if scanned is None:
+        scanned = _scan_checked(log, wanted)
+    scanned.facts.file_bytes = len(data)
+    return scanned
+
+
+def _scan_whole(data: bytes, wanted: frozenset[bytes]) -> Scanned | None:
+    """The quick way, or None if the log is not whole or not of today's schema."""
+    raw = _decompress(data)
+    if raw is None:
+        return None
+    kept: dict[bytes, list[bytes]] = {kind: [] for kind in wanted | _FACTS}
+    counts: dict[bytes, int] = {}
+    end = 0
+    for match in _LINE.finditer(raw):
+        if match.start() != end:
+            return None
+        end = match.end()
+        kind = match[1]
+        counts[kind] = counts.get(kind, 0) + 1
+        if kind in kept:
+            kept[kind].append(match[0])
+    if end != len(raw):
+        return None
+    try:
+        facts = _facts_of(kept, counts)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+    if facts is None:
+        return None
+    facts.raw_bytes = len(raw)
+    closing = len(raw) - len(kept[b"run_finished"][0])
+    if hashlib.sha256(memoryview(raw)[:closing]).hexdigest() != _finished.decode(kept[b"run_finished"][0]).sha256:
+        return None
+    return Scanned(facts, {kind.decode(): kept[kind] for kind in wanted})
+
+
+def _decompress(data: bytes) -> bytes | None:
+    """All frames of a file, or None if one of them is torn or damaged."""
+    parts: list[bytes] = []
+    while data:
+        frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+        try:
+            parts.append(frame.decompress(data))
+        except zstandard.ZstdError:
+            return None
+        if not frame.eof:
+            return None
+        data = frame.unused_data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _facts_of(kept: dict[bytes, list[bytes]], counts: dict[bytes, int]) -> RunFacts | None:
+    if counts.get(b"run_started") != 1 or counts.get(b"run_finished") != 1:
+        return None
+    start = _started.decode(kept[b"run_started"][0])
+    finish = _finished.decode(kept[b"run_finished"][0])
+    events = sum(counts.values())
+    if start.schema_version != SCHEMA_VERSION or finish.events != events or finish.seq != events - 1:
+        return None
+    facts = _identity(start)
+    facts.status, facts.status_reason = finish.status, finish.reason
+    facts.duration_s = finish.t
+    facts.events = events
+    facts.requests = counts.get(b"model_request", 0)
+    facts.tool_calls = counts.get(b"tool_call", 0)
+    facts.model_errors = counts.get(b"model_error", 0)
+    _add_turns(facts, (_turn.decode(line) for line in kept[b"turn_finished"]))
+    return facts
+
+
+def _identity(start: _Started) -> RunFacts:
+    return RunFacts(
+        run_id=start.run_id,
+        campaign_id=start.campaign_id,
+        case_id=start.case_id,
+        case_kind=start.case_kind,
+        root_cause=start.rubric.root_cause,
+        repetition=start.repetition,
+        attempt=start.attempt,
+        arm=start.arm,
+        agent=start.agent,
+        model=start.model,
+        provider=start.policy.provider,
+        tier=start.policy.tier,
+        seed=start.seed,
+        wall_time=start.wall_time,
+        stimulus_sha256=start.stimulus_sha256,
+        rubric_sha256=start.rubric_sha256,
+    )
+
+
+def _add_turns(facts: RunFacts, turns: Iterable[TurnFinished]) -> None:
+    for turn in turns:
+        facts.turns += 1
+        facts.outcome = turn.outcome
+        facts.iterations += turn.iterations
+        facts.tokens_estimated = facts.tokens_estimated or turn.usage_estimated
+        facts.input_tokens = _plus(facts.input_tokens, turn.usage.input_tokens)
+        facts.output_tokens = _plus(facts.output_tokens, turn.usage.output_tokens)
+
+
+def _plus(total: int | None, more: int | None) -> int | None:
+    """Unknown and unknown is unknown, never 0."""
+    return more if total is None else total + (more or 0)
+
+
+def _scan_checked(log: Path, wanted: frozenset[str]) -> Scanned:
+    """The careful way: every event through the reader."""
+    reader = RunReader(log)
+    lines: dict[str, list[bytes]] = {kind: [] for kind in wanted}
+    turns: list[TurnFinished] = []
+    facts = RunFacts(run_id=run_id_of(log))
+    current: upcast.Upcast | None = None
+    for record in reader:
+        current = current or upcast.for_version(upcast.version_of(record.line))
+        event: Any = record.event
+        kind = str(getattr(event, "type", None) or type(event).__struct_config__.tag)
+        if kind in wanted:
+            lines[kind].append(current(record.line))
+        facts.requests += isinstance(event, ModelRequest)
+        facts.tool_calls += isinstance(event, ToolCall)
+        facts.model_errors += isinstance(event, ModelError)
+        facts.duration_s = event.t
+        if isinstance(event, TurnFinished):
+            turns.append(event)
+    end = reader.end
+    assert end is not None
+    if reader.started is not None:
+        identity = _identity(msgspec.convert(_plain(reader.started), _Started))
+        identity.requests, identity.tool_calls = facts.requests, facts.tool_calls
+        identity.model_errors, identity.duration_s = facts.model_errors, facts.duration_s
+        facts = identity
+    _add_turns(facts, turns)
+    facts.events, facts.raw_bytes = end.events, end.raw_bytes
+    if end.state == "complete" and reader.finished is not None:
+        facts.status, facts.status_reason = reader.finished.status, reader.finished.reason
+    elif end.state == "corrupt":
+        facts.status, facts.status_reason = "corrupt", end.reason
+        lines = {kind: [] for kind in wanted}
+    return Scanned(facts, lines)
+
+
+def _plain(start: RunStarted) -> dict[str, Any]:
+    plain = {name: getattr(start, name) for name in _Started.__struct_fields__}
+    return {**plain, "policy": {"provider": start.policy.provider, "tier": start.policy.tier}}

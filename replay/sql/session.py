@@ -1,0 +1,175 @@
+"""A DuckDB connection over recorded campaigns, with the documented views and nothing else within reach.
+
+Views are lazy: a statement reads only the kinds of event it uses, from the index of a campaign where a fresh one lies
+beside it and from the logs where not. The database is in memory and disposable. Before any statement of a person runs,
+access to files (but the grades and our own scratch directory), network, extensions and settings is closed for good.
+"""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import duckdb
+
+from replay.sql import index
+from replay.sql.answer import Answer
+from replay.sql.errors import explain
+from replay.sql.functions import mentions_function, register_functions
+from replay.sql.grades_source import create_base_grades, grade_files, receipt_rows
+from replay.sql.load import Progress, create_store, load
+from replay.sql.manifests import campaign_rows
+from replay.sql.sources import campaigns_at, logs_of
+from replay.sql.tables import EVENTS, log_tables
+from replay.sql.views import VIEWS
+from schemas.errors import UsageError
+
+Note = Callable[[str], None]
+
+_READ_ONLY = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+_SEVERAL = duckdb.StatementType.MULTI
+"""What DuckDB makes of PIVOT: several statements of its own."""
+
+
+class Session:
+    """Ask questions of campaigns. Use it as a context manager, or `close` it.
+
+    `paths` are campaign directories or directories of campaigns. `writable` are files that `write_parquet` may make.
+    Raises `UsageError` if a path holds no campaign.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        writable: Sequence[Path] = (),
+        note: Note = lambda _: None,
+        progress: Progress | None = None,
+        use_index: bool = True,
+    ) -> None:
+        self.campaigns = campaigns_at(paths)
+        self._note = note
+        self._progress = progress
+        self._scratch = tempfile.TemporaryDirectory(prefix="korvid-replay-")
+        self._connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+        self._indexed = [path for path in self.campaigns if use_index and index.is_fresh(path)]
+        self._raw = [path for path in self.campaigns if path not in self._indexed]
+        self._loaded: set[str] = set()
+        self._told_corrupt = False
+        self._has_functions = False
+        self._prepare(writable)
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database and remove the scratch directory."""
+        self._connection.close()
+        self._scratch.cleanup()
+
+    def query(self, statement: str) -> Answer:
+        """The answer to one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN, PIVOT).
+
+        Raises `UsageError` for anything else, and with DuckDB's own words for a wrong one. An answer must be read
+        before the next question.
+        """
+        try:
+            self._ready(statement)
+            self._connection.execute(statement)
+        except duckdb.Error as error:
+            raise explain(error) from None
+        return Answer(self._connection)
+
+    def write_parquet(self, statement: str, path: Path) -> int:
+        """Write the answer to `path`, one of the `writable` ones, as Parquet. Gives the number of rows.
+
+        Raises as `query` does, and `WorkError` if the file cannot be written.
+        """
+        try:
+            self._ready(statement)
+            result = self._connection.sql(statement)
+            result.write_parquet(str(path))
+            row = self._connection.execute("SELECT count(*) FROM read_parquet(?)", [str(path)]).fetchone()
+        except duckdb.Error as error:
+            raise explain(error) from None
+        return int(row[0]) if row else 0
+
+    def statements(self, text: str) -> list[str]:
+        """The statements in a text, apart. Raises `UsageError` if it does not parse."""
+        try:
+            return [found.query for found in self._connection.extract_statements(text)]
+        except duckdb.Error as error:
+            raise explain(error) from None
+
+    def _ready(self, statement: str) -> None:
+        """Refuse what does not read, and have at hand what a statement asks for."""
+        found = self._connection.extract_statements(statement)
+        if len(found) != 1:
+            raise UsageError(f"SQL: expected one statement, found {len(found)}; --shell takes several")
+        if found[0].type not in (*_READ_ONLY, _SEVERAL):
+            raise UsageError(
+                f"SQL: a {found[0].type.name} statement is refused; the record is read only, start with SELECT"
+            )
+        if not self._has_functions and mentions_function(statement):
+            register_functions(self._connection)
+            self._has_functions = True
+        self._load(self._tables_in(statement, found[0]))
+
+    def _tables_in(self, statement: str, found: duckdb.Statement) -> set[str]:
+        """The tables of logs that a statement reads, through whatever views; all of them where DuckDB cannot tell."""
+        if found.type == _SEVERAL:
+            return set(log_tables())
+        return self._connection.get_table_names(statement) & set(log_tables())
+
+    def _load(self, tables: set[str]) -> None:
+        missing = [table for table in log_tables() if table in tables - self._loaded]
+        if not missing or not self._raw:
+            return
+        corrupt = load(self._connection, logs_of(self._raw), missing, Path(self._scratch.name), self._progress)
+        self._loaded |= set(missing)
+        if corrupt and not self._told_corrupt:
+            self._told_corrupt = True
+            self._note(f"{corrupt} corrupt logs have a row in runs and no other; korvid-replay verify says why")
+
+    def _prepare(self, writable: Sequence[Path]) -> None:
+        connection = self._connection
+        scratch = self._scratch.name
+        connection.execute("SET python_enable_replacements = false")
+        connection.execute(f"SET temp_directory = {_text(scratch + '/spill')}")
+        create_store(connection, (*log_tables(), "campaigns", "receipts"))
+        attached = [index.attach(connection, path, number) for number, path in enumerate(self._indexed)]
+        connection.execute("CREATE SCHEMA base")
+        for table in ("runs", *(kind.event for kind in EVENTS)):
+            connection.execute(f"CREATE VIEW base.{table} AS {self._union(table, attached)}")
+        _insert(connection, "store.campaigns", campaign_rows(self.campaigns))
+        grades = grade_files(self.campaigns)
+        _insert(connection, "store.receipts", receipt_rows(grades))
+        create_base_grades(connection, grades)
+        for view in VIEWS:
+            columns = ", ".join(f'"{column.name}"' for column in view.columns)
+            connection.execute(f"CREATE VIEW main.{view.name} AS SELECT {columns} FROM ({view.sql})")
+        readable = [*(str(file) for file in grades), *(str(path) for path in writable)]
+        connection.execute(f"SET allowed_directories = [{_text(scratch + '/')}]")
+        connection.execute(f"SET allowed_paths = [{', '.join(map(_text, readable))}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+
+    def _union(self, table: str, attached: Sequence[str]) -> str:
+        parts = [f"SELECT * FROM store.{table}"]
+        for name, path in zip(attached, self._indexed, strict=True):
+            where = f" REPLACE ({_text(str(path))} AS directory)" if table == "runs" else ""
+            parts.append(f"SELECT *{where} FROM {name}.store.{table}")
+        return " UNION ALL ".join(parts)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+    if rows:
+        marks = ", ".join("?" * len(rows[0]))
+        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [list(row) for row in rows])
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
