@@ -49,7 +49,7 @@ def cut_text(text: str, limit: int = PRODUCTION_CHARS, keep: End = "head") -> st
     notice = _CUT_AT_END if keep == "head" else _CUT_AT_START
     room = limit - len(notice)
     if room <= 0:
-        return text[:limit] if keep == "head" else text[-limit:]
+        return text[:limit] if keep == "head" else text[len(text) - limit :]
     return text[:room] + notice if keep == "head" else notice + text[-room:]
 
 

@@ -191,7 +191,7 @@ def _is_value(found: re.Match[str]) -> bool:
         return True
     before = source[source.rfind("\n", 0, found.start()) + 1 : found.start()]
     after = source[found.end() :].partition("\n")[0].strip()
-    return _ENTRY.search(before) is not None and (not after or after[0] in ",;}])")
+    return _ENTRY.search(before[-200:]) is not None and (not after or after[0] in ",;}])")
 
 
 def _looks_random(value: str) -> bool:

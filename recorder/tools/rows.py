@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from recorder.tools.eventlines import last_seen
 from recorder.tools.fields import age, at, condition, count, labels, maps, name, namespace, owner, pairs, text
 from recorder.tools.pods import ready_count, restarts, status_word
 from schemas.kinds import Kind
@@ -18,7 +19,7 @@ def row(item: Object, kind: Kind, now: datetime) -> str:
     """The line of one object."""
     where = f"{namespace(item)}/{name(item)}" if kind.namespaced else name(item)
     columns = _COLUMNS[kind.plural](item)
-    born = at(item, "metadata", "creationTimestamp")
+    born = last_seen(item) if kind.plural == "events" else at(item, "metadata", "creationTimestamp")
     return f"{where}  -  " + pairs({"age": age(born, now), **columns})
 
 
