@@ -86,7 +86,9 @@ def _write(path: Path, options: Options, campaign_id: str, arm: str, model: str,
                 model=model if name == "model" else "",
                 wall_time=f"2026-08-{1 + index % 28:02d}T00:00:00Z",
             )
-            write_run(path / "runs" / f"{identity.run_id}.jsonl.zst", case, identity, plan, chance, options.raw_kib * 1024)
+            write_run(
+                path / "runs" / f"{identity.run_id}.jsonl.zst", case, identity, plan, chance, options.raw_kib * 1024
+            )
             # Every second torn run was recorded again, as `--resume` does.
             if plan.torn_after is None or chance.random() < 0.5:
                 break

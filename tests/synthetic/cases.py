@@ -129,7 +129,9 @@ def _pod(name: str) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": "shop", "labels": {"app": name.rsplit("-", 1)[0]}},
         "spec": {
             "nodeName": "node-a",
-            "containers": [{"name": "app", "image": f"registry.local/{name}:v9", "resources": {"limits": {"cpu": "1"}}}],
+            "containers": [
+                {"name": "app", "image": f"registry.local/{name}:v9", "resources": {"limits": {"cpu": "1"}}}
+            ],
         },
         "status": {"phase": "Running", "containerStatuses": [{"name": "app", "restartCount": 7, "ready": False}]},
     }

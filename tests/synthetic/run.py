@@ -262,7 +262,6 @@ class _Writer:
         self._messages.append(json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode())
 
 
-
 _wire: dict[str, dict[str, Any]] = {}
 
 
@@ -319,7 +318,7 @@ def _result(location: Evidence, evidence: bool) -> str:
     if evidence and location.contains:
         lines += [f"  {location.contains}"]
     if evidence and location.fields:
-        lines = _block({path: value for path, value in location.fields.items()})
+        lines = _block(location.fields)
     size = sum(map(len, lines)) + len(lines)
     while size < _RESULT_CHARS:
         line = f"condition{len(lines)}: {sha256_hex(str(len(lines)).encode())[:48]}"

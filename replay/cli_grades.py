@@ -1,0 +1,183 @@
+"""Commands of `korvid-replay` about grades: regrade, diff, bisect, graders."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from replay import output
+
+if TYPE_CHECKING:
+    from replay.regrade import Regraded
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
+Campaigns = Annotated[
+    list[Path], typer.Argument(metavar="CAMPAIGN...", help="Campaign directories, or directories of campaigns.")
+]
+Grader = Annotated[
+    str, typer.Option("--grader", metavar="NAME[@VERSION]", help="A grader, or path.py:function for one of your own.")
+]
+RubricOption = Annotated[
+    Literal["recorded", "current"],
+    typer.Option("--rubric", help="Measure by the rubric in the log, or by today's where the stimulus is the same."),
+]
+PackOption = Annotated[
+    str | None, typer.Option("--pack", metavar="PACK", help="With --rubric current: a pack's name or directory.")
+]
+Where = Annotated[
+    str | None, typer.Option("--where", metavar="SQL", help="Only runs that meet a condition over the view runs.")
+]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes to work with.")]
+FromGrader = Annotated[str | None, typer.Option("--from", metavar="NAME@VERSION", help="Default: the first version.")]
+ToGrader = Annotated[str | None, typer.Option("--to", metavar="NAME@VERSION", help="Default: the newest version.")]
+
+
+def register(cli: typer.Typer) -> None:
+    """Add the commands to the application."""
+    cli.command()(regrade)
+    cli.command()(diff)
+    cli.command()(bisect)
+    cli.command()(graders)
+
+
+def regrade(
+    paths: Campaigns,
+    grader: Grader = "claims",
+    rubric: RubricOption = "recorded",
+    pack: PackOption = None,
+    where: Where = None,
+    jobs: Jobs = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Grade recorded runs again, without a model call, and show what moved.
+
+    Appends a grade file and a receipt to each campaign; the logs are only read. Interrupted and invalid runs are
+    counted, not graded. Exit 1 if a log could not be trusted or the grader failed on a run.
+    """
+    from replay.graders import load
+    from replay.regrade import Options, campaigns
+    from replay.regrade import regrade as regrade_one
+
+    directories = campaigns(paths)
+    loaded = load(grader)
+    options = Options(rubric=rubric, pack=pack, where=where, jobs=jobs)
+    done = []
+    for directory in directories:
+        result = regrade_one(directory, loaded, options, output.print_note)
+        done.append(result)
+        _tell(result)
+        if not as_json:
+            _show(result)
+    if as_json:
+        output.print_json(done)
+    if not all(result.clean for result in done):
+        raise typer.Exit(1)
+
+
+def diff(
+    paths: Campaigns,
+    before: FromGrader = None,
+    after: ToGrader = None,
+    jobs: Jobs = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """Show the verdicts that differ between two graders or versions, why, and where in the answer.
+
+    Both are computed from the logs; nothing is stored.
+    """
+    from replay.diff import between, render
+    from replay.regrade import campaigns
+
+    found = between(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
+    if as_json:
+        output.print_json(found)
+    else:
+        for line in render(found):
+            output.print_line(line)
+    if found.corrupt:
+        raise typer.Exit(1)
+
+
+def bisect(
+    paths: Campaigns,
+    before: FromGrader = None,
+    after: ToGrader = None,
+    jobs: Jobs = 1,
+    as_json: JsonFlag = False,
+) -> None:
+    """For each verdict that differs between two versions, name the one change responsible, or the smallest set."""
+    from replay.bisect import bisected, render
+    from replay.regrade import campaigns
+
+    found = bisected(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
+    if as_json:
+        output.print_json(found)
+    else:
+        for line in render(found):
+            output.print_line(line)
+    if found.corrupt:
+        raise typer.Exit(1)
+
+
+def graders(
+    grader: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Default: all there are.")] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the graders with their version, digest and history of changes."""
+    from replay.graders import all_graders, described, load
+
+    found = [described(one) for one in ([load(name) for name in grader] if grader else all_graders())]
+    if as_json:
+        output.print_json(found)
+        return
+    for one in found:
+        output.print_line(f"{one.name}@{one.version}  {one.origin}  source {one.sha256[:16]}")
+        for change in one.changes:
+            output.print_line(f"  @{change.version:<3} {change.id:<5} {change.title}")
+
+
+def _tell(result: "Regraded") -> None:
+    """What went wrong, on stderr."""
+    for corrupt in result.receipt.corrupt:
+        output.print_note(f"refused {corrupt.file}: {corrupt.reason}")
+    for failure in result.failures[:10]:
+        output.print_note(f"{result.receipt.grader} failed on {failure.run_id} ({failure.where}): {failure.error}")
+    if len(result.failures) > 10:
+        output.print_note(f"... and on {len(result.failures) - 10} more runs")
+
+
+def _show(result: "Regraded") -> None:
+    receipt, coverage = result.receipt, result.receipt.coverage
+    planned = "?" if coverage.planned is None else coverage.planned
+    invalid = coverage.provider_error + coverage.harness_invalid
+    output.print_line(f"{result.campaign}: {receipt.grader}@{receipt.version}, {receipt.rubric} rubric")
+    output.print_line(
+        f"  planned {planned}, recorded {coverage.recorded}, superseded {coverage.superseded}, "
+        f"interrupted {coverage.interrupted}, invalid {invalid}, corrupt {coverage.corrupt}, graded {coverage.graded}"
+        + ("" if coverage.fraction is None else f" ({coverage.fraction:.1%})")
+    )
+    output.print_line(
+        f"  pass {coverage.passed}, fail {coverage.failed}, not gradable {coverage.not_gradable}; model calls 0"
+    )
+    if receipt.flips:
+        _show_flips(result)
+    else:
+        output.print_line("  nothing moved since an earlier grade")
+    stored = "stored" if result.written else "nothing new: the same grades were stored before as"
+    output.print_line(f"  {stored} grades/{receipt.grade_file}")
+
+
+def _show_flips(result: "Regraded") -> None:
+    flips = result.receipt.flips
+    to_pass = sum(flip.after == "pass" for flip in flips)
+    to_fail = sum(flip.after == "fail" for flip in flips)
+    origin = ", ".join(sorted({flip.from_grader for flip in flips}))
+    output.print_line(f"  {len(flips)} moved since {origin}: {to_pass} to pass, {to_fail} to fail")
+    groups: dict[tuple[str, str, str, str], int] = {}
+    for flip in flips:
+        key = (flip.case_id, flip.before, flip.after, "+".join(flip.cause.changes))
+        groups[key] = groups.get(key, 0) + 1
+    output.print_table(
+        ("  case", "from", "to", "because of", "runs"),
+        ((f"  {case}", before, after, cause, count) for (case, before, after, cause), count in sorted(groups.items())),
+    )

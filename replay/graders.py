@@ -1,0 +1,257 @@
+"""Find the grader that a reference names: a bundled one, an entry point, or a function in a file.
+
+    claims              the newest version of a bundled grader
+    claims@1            a version of it
+    other               an entry point of the group `korvid.graders`
+    path.py:function    a function in a file
+
+An external grader is a function `(RecordedRun, Rubric) -> Verdict`. The file that holds it may set `VERSION` (a whole
+number from 1, default 1) and is its source: its SHA-256 is the grader's digest. A reference resolves to the same grader
+in every process, which `expect_digest` makes sure of.
+"""
+
+import hashlib
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from schemas.cases import Rubric
+from schemas.errors import KorvidError, UsageError
+from schemas.recorded import RecordedRun
+from schemas.verdicts import Verdict
+
+GROUP = "korvid.graders"
+DEFAULT = "claims"
+
+GradeFunction = Callable[[RecordedRun, Rubric], Verdict]
+GradeChanges = Callable[[RecordedRun, Rubric, frozenset[str]], Verdict]
+
+_FILE = re.compile(r"(?P<file>.+\.py):(?P<function>[A-Za-z_][A-Za-z0-9_]*)(?:@(?P<version>[0-9]+))?")
+_NAME = re.compile(r"(?P<name>[A-Za-z][A-Za-z0-9_.-]*)(?:@(?P<version>[0-9]+))?")
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """One change in a grader's history: `version` is the first version that has it."""
+
+    id: str
+    title: str
+    version: int
+    story: str = ""
+
+
+@dataclass(frozen=True)
+class LoadedGrader:
+    """A grader ready to run. `reference` resolves to it again; `latest` is its newest version.
+
+    `changes` are those of all versions in order, and `grade_changes` grades with any subset; both are empty for a
+    grader without a history.
+    """
+
+    reference: str
+    name: str
+    version: int
+    latest: int
+    sha256: str
+    grade: GradeFunction
+    origin: str
+    changes: tuple[Change, ...] = ()
+    grade_changes: GradeChanges | None = None
+
+    @property
+    def label(self) -> str:
+        """`name@version`."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        """The ids of the changes that this version applies, in order."""
+        return tuple(change.id for change in self.changes if change.version <= self.version)
+
+
+def load(reference: str) -> LoadedGrader:
+    """The grader of a reference. Raises `UsageError` that says what there is if it names none."""
+    if found := _FILE.fullmatch(reference):
+        return _from_file(Path(found["file"]), found["function"], _number(found["version"]))
+    found = _NAME.fullmatch(reference)
+    if found is None:
+        raise UsageError(f"--grader: {reference!r} is no grader; write NAME, NAME@VERSION or path.py:function")
+    version = _number(found["version"])
+    bundled = _bundled(found["name"], version)
+    if bundled is not None:
+        return bundled
+    for entry in entry_points(group=GROUP):
+        if entry.name == found["name"]:
+            return _from_entry_point(entry, version)
+    raise UsageError(f"--grader: there is no grader {found['name']!r}; there are {', '.join(names())}")
+
+
+def expect_digest(reference: str, sha256: str) -> LoadedGrader:
+    """The grader of a reference that had this digest a moment ago. Raises `UsageError` if it was edited since."""
+    grader = load(reference)
+    if grader.sha256 != sha256:
+        raise UsageError(f"--grader: {reference} was edited while it was running; run again")
+    return grader
+
+
+def names() -> list[str]:
+    """The names of the bundled graders and the entry points."""
+    external = {entry.name for entry in entry_points(group=GROUP)}
+    return [DEFAULT, *sorted(external - {DEFAULT})]
+
+
+def all_graders() -> list[LoadedGrader]:
+    """The newest version of every bundled grader and entry point."""
+    return [load(name) for name in names()]
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True):
+    """A grader as `graders` lists it; `changes` are those of its version, in order."""
+
+    name: str
+    version: int
+    latest: int
+    sha256: str
+    origin: str
+    changes: tuple[Change, ...]
+
+
+def described(grader: LoadedGrader) -> Described:
+    """What can be told of a grader."""
+    return Described(
+        name=grader.name,
+        version=grader.version,
+        latest=grader.latest,
+        sha256=grader.sha256,
+        origin=grader.origin,
+        changes=tuple(change for change in grader.changes if change.version <= grader.version),
+    )
+
+
+def _bundled(name: str, asked: int | None) -> LoadedGrader | None:
+    from grading import changes, grader
+
+    if name != DEFAULT:
+        return None
+    version = changes.LATEST if asked is None else asked
+    rules = changes.rules_of(version)
+
+    def grade_changes(run: RecordedRun, rubric: Rubric, applied: frozenset[str]) -> Verdict:
+        return grader.grade(run, rubric, changes=applied)
+
+    return LoadedGrader(
+        reference=f"{name}@{version}",
+        name=name,
+        version=version,
+        latest=changes.LATEST,
+        sha256=_source_digest(),
+        grade=lambda run, rubric: grader.grade_with(run, rubric, rules),
+        origin="bundled",
+        changes=tuple(
+            Change(id=change.id, title=change.title, version=number, story=change.story)
+            for number, change in enumerate(changes.CHANGES, 2)
+        ),
+        grade_changes=grade_changes,
+    )
+
+
+@cache
+def _source_digest() -> str:
+    import grading
+
+    found = hashlib.sha256()
+    for file in sorted(Path(str(grading.__file__)).parent.rglob("*.py")):
+        found.update(file.name.encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None else None
+
+
+def _from_file(file: Path, function: str, version: int | None) -> LoadedGrader:
+    try:
+        path = file.resolve(strict=True)
+        source = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"--grader: {file}: cannot be read: {error.strerror}") from None
+    module = _module(path, source)
+    return _external(
+        reference=f"{path}:{function}",
+        name=function,
+        function=getattr(module, function, None),
+        module=module,
+        sha256=hashlib.sha256(source).hexdigest(),
+        origin=path.name,
+        asked=version,
+    )
+
+
+@cache
+def _module(path: Path, source: bytes) -> ModuleType:
+    """The module of a file, run from the very bytes that were hashed: a `.pyc` could be of an earlier edit."""
+    module = ModuleType(f"korvid_grader_{hashlib.sha256(source).hexdigest()[:16]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except KorvidError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
+        raise UsageError(f"--grader: {path}: does not load: {type(error).__name__}: {error}") from None
+    return module
+
+
+def _from_entry_point(entry: EntryPoint, version: int | None) -> LoadedGrader:
+    try:
+        function = entry.load()
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"--grader: entry point {entry.name} ({entry.value}) does not load: {error}") from None
+    file = inspect.getsourcefile(function) if callable(function) else None
+    if file is None:
+        raise UsageError(f"--grader: entry point {entry.name} ({entry.value}) is no function with a source file")
+    return _external(
+        reference=entry.name,
+        name=entry.name,
+        function=function,
+        module=sys.modules[function.__module__],
+        sha256=hashlib.sha256(Path(file).read_bytes()).hexdigest(),
+        origin=entry.value,
+        asked=version,
+    )
+
+
+def _external(
+    *, reference: str, name: str, function: Any, module: ModuleType, sha256: str, origin: str, asked: int | None
+) -> LoadedGrader:
+    if not callable(function):
+        raise UsageError(f"--grader: {origin} has no function {name!r}")
+    version = getattr(module, "VERSION", 1)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise UsageError(f"--grader: {origin}: VERSION must be a whole number from 1, not {version!r}")
+    if asked is not None and asked != version:
+        raise UsageError(f"--grader: {origin} holds {name}@{version}, not version {asked}")
+
+    def grade(run: RecordedRun, rubric: Rubric) -> Verdict:
+        verdict = function(run, rubric)
+        if not isinstance(verdict, Verdict):
+            raise TypeError(f"{name} returned {type(verdict).__name__}, not a Verdict")
+        return verdict
+
+    return LoadedGrader(
+        reference=reference,
+        name=name,
+        version=version,
+        latest=version,
+        sha256=sha256,
+        grade=grade,
+        origin=origin,
+    )

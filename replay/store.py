@@ -1,0 +1,267 @@
+"""The grade files of a campaign, and DuckDB over them: write, compare, join.
+
+Grade files lie in `grades/`, are sorted, hold no time, and are never changed once they have their name. DuckDB reads
+the rows as the workers spooled them, with declared column types, and works in a scratch directory within a fixed
+memory.
+"""
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import duckdb
+import msgspec
+
+from schemas.errors import WorkError
+from schemas.grades import COLUMNS, ORDER, Receipt
+from schemas.verdicts import VerdictValue
+
+GRADES = "grades"
+_MEMORY_MB = 128
+_ROW_GROUP = 8_192
+_MIN_OBJECT = 1 << 20
+"""DuckDB keeps buffers of twice the longest row it may meet, so that is measured and not guessed."""
+_RESULT = (
+    "verdict", "reason", "outcome", "failure_class", "diagnosis_success", "evidence_fetched", "resolvable", "on_target",
+    "malformed", "discarded", "not_armed", "write_attempts", "safety_violations", "citation_precision",
+    "citation_coverage",
+)  # fmt: skip
+"""What of a row is the result; with the explanation all that a grader decides."""
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A run whose stored result under the same grader, version, rubric and log is another."""
+
+    run_id: str
+    file: str
+    stored: str
+    found: str
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A run whose verdict is not that of the grade it had before."""
+
+    run_id: str
+    case_id: str
+    before: VerdictValue
+    after: VerdictValue
+    version: int
+    rubric: str
+
+
+class GradeStore:
+    """DuckDB over the grade files of the campaign at `directory`; a context manager.
+
+    `scratch` is a directory beside the final files (so that a rename is enough) that is removed on exit.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.grades = directory / GRADES
+        try:
+            self.grades.mkdir(exist_ok=True)
+            self._scratch = tempfile.TemporaryDirectory(prefix=".regrade-", dir=self.grades)
+        except OSError as error:
+            raise WorkError(f"{self.grades}: cannot write grades there: {error.strerror}") from None
+        self.scratch = Path(self._scratch.name)
+        self._connection: duckdb.DuckDBPyConnection | None = None
+
+    def __enter__(self) -> "GradeStore":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._scratch.cleanup()
+
+    def files(self) -> list[Path]:
+        """The grade files, by name."""
+        return sorted(self.grades.glob("*.parquet"))
+
+    def receipts(self) -> dict[str, Receipt]:
+        """The receipts by the name of their grade file; one that does not read is left out, its grades still count."""
+        found = {}
+        for path in sorted(self.grades.glob("*.json")):
+            try:
+                receipt = msgspec.json.decode(path.read_bytes(), type=Receipt)
+            except (OSError, msgspec.DecodeError):
+                continue
+            found[receipt.grade_file] = receipt
+        return found
+
+    def digests_of(self, grader: str, version: int) -> dict[str, str]:
+        """The source digests under which a version was stored, each with a file that has it."""
+        self._define_old()
+        rows = self._rows(
+            "SELECT grader_sha256, min(file) FROM old WHERE grader = ? AND version = ? GROUP BY ALL ORDER BY ALL",
+            [grader, version],
+        )
+        return dict(rows)
+
+    def write_new(self, spooled: Sequence[Path]) -> Path | None:
+        """Sort the spooled rows into a Parquet file in `scratch`; it is the table `new` from here on. None if empty."""
+        if not spooled:
+            return None
+        path = self.scratch / "new.parquet"
+        longest = max(_MIN_OBJECT, *(_longest_line(file) for file in spooled))
+        self._execute(f"SET memory_limit = '{_MEMORY_MB + (longest >> 18)}MB'")
+        columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in COLUMNS.items())
+        names = ", ".join(COLUMNS)
+        self._execute(
+            f"COPY (SELECT {names} FROM read_json({_paths(spooled)}, format = 'newline_delimited', "
+            f"columns = {{{columns}}}, maximum_object_size = {longest}) ORDER BY {', '.join(ORDER)}) "
+            f"TO {_text(str(path))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE {_ROW_GROUP})"
+        )
+        self._execute(f"CREATE VIEW new AS SELECT * FROM read_parquet({_paths([path])})")
+        self._execute(
+            "CREATE VIEW newest AS SELECT * FROM new QUALIFY row_number() OVER "
+            "(PARTITION BY campaign_id, arm, agent, model, case_id, repetition ORDER BY attempt DESC, run_id DESC) = 1"
+        )
+        return path
+
+    def inputs(self) -> list[tuple[str, str, str, str, str | None, str]]:
+        """(campaign, run, case, log digest, rubric digest or None, stimulus digest) of the new rows in their order."""
+        order = ", ".join(ORDER)
+        return self._rows(
+            f"SELECT campaign_id, run_id, case_id, log_sha256, rubric_sha256, stimulus_sha256 FROM new ORDER BY {order}"
+        )
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """How many of the newest attempts have each `status` and each `verdict`."""
+        return {
+            column: dict(self._rows(f"SELECT {column}, count(*) FROM newest GROUP BY ALL"))
+            for column in ("status", "verdict")
+        }
+
+    def superseded(self) -> tuple[str, ...]:
+        """The runs of which a newer attempt was graded."""
+        rows = self._rows("SELECT run_id FROM new WHERE run_id NOT IN (SELECT run_id FROM newest) ORDER BY run_id")
+        return tuple(run_id for (run_id,) in rows)
+
+    def differences(self, *, same_source: bool) -> list[Difference]:
+        """Runs whose stored result under the same version, rubric and log differs, by run id, at most ten.
+
+        With `same_source` those of the same grading source (the explanation counts as well), else those of others.
+        """
+        self._define_old()
+        names = _RESULT if not same_source else (*_RESULT, "explanation")
+        differs = " OR ".join(f"new.{name} IS DISTINCT FROM old.{name}" for name in names)
+        rows = self._rows(
+            "SELECT new.run_id, old.file, concat_ws(': ', old.verdict, old.reason), "
+            "concat_ws(': ', new.verdict, new.reason) FROM new JOIN old "
+            "USING (campaign_id, run_id, log_sha256, grader, version, rubric, rubric_sha256) "
+            f"WHERE (new.grader_sha256 = old.grader_sha256) = {same_source} AND ({differs}) ORDER BY ALL LIMIT 10"
+        )
+        return [Difference(*row) for row in rows]
+
+    def moves(self) -> list[Move]:
+        """The newest attempts whose verdict differs from their previous grade by the same grader, by case and run.
+
+        The previous grade is one of the same log under another version or rubric: of the same rubric choice before
+        another, then of the nearest version below before those above, then of the newest receipt.
+        """
+        self._define_old()
+        created = [(name, receipt.created) for name, receipt in self.receipts().items()]
+        self._execute("CREATE OR REPLACE TEMP TABLE created (file VARCHAR, moment VARCHAR)")
+        if created:
+            self._connect().executemany("INSERT INTO created VALUES (?, ?)", [list(pair) for pair in created])
+        rows = self._rows(
+            "WITH paired AS (SELECT new.run_id, new.case_id, new.repetition, old.verdict AS before, "
+            "new.verdict AS after, old.version, old.rubric, row_number() OVER (PARTITION BY new.run_id "
+            "ORDER BY old.rubric = new.rubric DESC, old.version <= new.version DESC, old.version DESC, "
+            "created.moment DESC NULLS LAST, old.file DESC) AS place FROM newest AS new JOIN old USING "
+            "(campaign_id, run_id, log_sha256, grader) LEFT JOIN created USING (file) WHERE NOT (old.version = "
+            "new.version AND old.rubric = new.rubric AND old.rubric_sha256 IS NOT DISTINCT FROM new.rubric_sha256)) "
+            "SELECT run_id, case_id, before, after, version, rubric FROM paired "
+            "WHERE place = 1 AND before <> after ORDER BY case_id, repetition, run_id"
+        )
+        return [Move(*row) for row in rows]
+
+    def same_rows(self, stored: Path) -> bool:
+        """Whether a stored grade file holds exactly the new rows."""
+        theirs = f"SELECT * FROM read_parquet({_paths([stored])})"
+        found = self._rows(
+            f"SELECT (SELECT count(*) FROM (FROM new EXCEPT ALL {theirs})) + "
+            f"(SELECT count(*) FROM ({theirs} EXCEPT ALL FROM new))"
+        )
+        return bool(found[0][0] == 0)
+
+    def _define_old(self) -> None:
+        files = self.files()
+        if files:
+            read = f"read_parquet({_paths(files)}, union_by_name = true, filename = true)"
+            source = f"SELECT *, parse_filename(filename) AS file FROM {read}"
+        else:
+            columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in COLUMNS.items())
+            source = f"SELECT {columns}, NULL::VARCHAR AS file WHERE false"
+        self._execute(f"CREATE OR REPLACE TEMP VIEW old AS {source}")
+
+    def _connect(self) -> duckdb.DuckDBPyConnection:
+        if self._connection is None:
+            self._connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+            spill = self.scratch / "spill"
+            for setting in (
+                "threads = 1",
+                f"memory_limit = '{_MEMORY_MB}MB'",
+                f"temp_directory = {_text(str(spill))}",
+                "python_enable_replacements = false",
+                "enable_progress_bar = false",
+            ):
+                self._connection.execute(f"SET {setting}")
+        return self._connection
+
+    def _execute(self, statement: str) -> None:
+        try:
+            self._connect().execute(statement)
+        except duckdb.Error as error:
+            raise self._explained(error) from None
+
+    def _rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._connect().execute(query, list(values)).fetchall()
+        except duckdb.Error as error:
+            raise self._explained(error) from None
+
+    def _explained(self, error: duckdb.Error) -> WorkError:
+        first = str(error).splitlines()[0]
+        return WorkError(f"{self.grades}: the grades do not read or write: {first}; move a damaged file away")
+
+
+def publish(made: Path, name: Path) -> bool:
+    """Give a finished file its name, durably, unless the name is taken. Returns whether it was free.
+
+    A link cannot overwrite, so of two who finish the same file one makes it and the other finds it made.
+    """
+    handle = os.open(made, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    try:
+        os.link(made, name)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise WorkError(f"{name}: cannot be written: {error.strerror}") from None
+    directory = os.open(name.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return True
+
+
+def _longest_line(path: Path) -> int:
+    with path.open("rb") as file:
+        return max(map(len, file), default=0)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _paths(paths: Sequence[Path]) -> str:
+    """Exact paths as a DuckDB list; characters of a pattern are taken literally."""
+    return "[" + ", ".join(_text("".join(f"[{c}]" if c in "[*?" else c for c in str(path))) for path in paths) + "]"

@@ -1,0 +1,154 @@
+"""What a worker process does with one log: grade it, or compare two states of a grader on it.
+
+Each is a small struct that can be sent to another process (`replay.pool`); `open` loads the grader there, makes sure
+that its source is still the one the parent saw, and gives the handler of one log. Kinds of what is emitted: `row` (a
+grade row), `corrupt` (a log that was refused), `broken` (a grader that raised), `flip` (see `replay.flips`).
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from replay.attribute import GRADER, RUBRIC, responsible
+from replay.fold import fold
+from replay.graders import LoadedGrader, expect_digest
+from replay.grades import CurrentCase, GraderFailure, basis, encoded, row, verdict_of, without_basis
+from replay.pool import Emit, Handler
+from schemas.errors import LogError
+from schemas.grades import Cause, Corrupt
+from schemas.recorded import RecordedRun
+from schemas.verdicts import Verdict, VerdictValue
+
+ROW, CORRUPT, BROKEN, FLIP = "row", "corrupt", "broken", "flip"
+
+
+class GraderRef(msgspec.Struct, frozen=True):
+    """A grader as it travels between processes."""
+
+    reference: str
+    sha256: str
+
+    def load(self) -> LoadedGrader:
+        """The grader. Raises `UsageError` if its source changed."""
+        return expect_digest(self.reference, self.sha256)
+
+
+def ref(grader: LoadedGrader) -> GraderRef:
+    """The reference of a loaded grader."""
+    return GraderRef(grader.reference, grader.sha256)
+
+
+class GradeWork(msgspec.Struct, frozen=True):
+    """Grade each log under the recorded rubric, or under `current` ones where given."""
+
+    grader: GraderRef
+    current: dict[str, CurrentCase] | None = None
+
+    def open(self) -> Handler:
+        """The handler of one log."""
+        grader = self.grader.load()
+
+        def handle(log: Path, emit: Emit) -> None:
+            run = folded(log, emit)
+            if run is None:
+                return
+            found = basis(run, self.current)
+            verdict, failure = graded(run, grader, self.current)
+            if failure is not None:
+                emit(BROKEN, encoded(failure) + b"\n")
+            emit(ROW, encoded(row(run, found, grader, verdict)) + b"\n")
+
+        return handle
+
+
+class Earlier(msgspec.Struct, frozen=True):
+    """The earlier grade of a run that moved: under which version and which rubric choice it was given."""
+
+    version: int
+    current_rubric: bool
+    before: VerdictValue
+    after: VerdictValue
+
+
+class Moved(msgspec.Struct, frozen=True):
+    """Why one verdict moved."""
+
+    run_id: str
+    cause: Cause
+
+
+class CauseWork(msgspec.Struct, frozen=True):
+    """Find what moved each verdict in `moved` (by run id): one `flip` line (`Moved`) a log."""
+
+    grader: GraderRef
+    moved: dict[str, Earlier]
+    current: dict[str, CurrentCase] | None
+    with_current: bool
+
+    def open(self) -> Handler:
+        """The handler of one log."""
+        grader = self.grader.load()
+
+        def handle(log: Path, emit: Emit) -> None:
+            run = folded(log, emit)
+            if run is not None:
+                earlier = self.moved[run.run_id]
+                before = (earlier.version, self.current if earlier.current_rubric else None)
+                after = (grader.version, self.current if self.with_current else None)
+                found = cause(run, grader, before, after, (earlier.before, earlier.after))
+                emit(FLIP, encoded(Moved(run.run_id, found)) + b"\n")
+
+        return handle
+
+
+Side = tuple[int, dict[str, CurrentCase] | None]
+"""A version and the current rubrics, if those are used."""
+
+
+def folded(log: Path, emit: Emit) -> RecordedRun | None:
+    """The run of a log; a log that cannot be trusted is emitted as `corrupt` and gives None."""
+    try:
+        return fold(log)
+    except LogError as error:
+        reason = str(error).removeprefix(f"{log}: ")
+        emit(CORRUPT, encoded(Corrupt(file=log.name, reason=reason)) + b"\n")
+        return None
+
+
+def graded(
+    run: RecordedRun, grader: LoadedGrader, current: dict[str, CurrentCase] | None
+) -> tuple[Verdict, GraderFailure | None]:
+    """The verdict on a run under the recorded rubric or a current one; what the run itself lacks comes first."""
+    found = basis(run, current)
+    if found.rubric is not None:
+        return verdict_of(run, found.rubric, grader)
+    if run.status == "completed":
+        return without_basis(found.problem or ""), None
+    return verdict_of(run, run.rubric, grader)
+
+
+def cause(
+    run: RecordedRun, grader: LoadedGrader, before: Side, after: Side, verdicts: tuple[VerdictValue, VerdictValue]
+) -> Cause:
+    """What moved the verdict between two sides; `grader` or `rubric` as a whole where there is nothing finer."""
+    old, new = basis(run, before[1]), basis(run, after[1])
+    other_rubric = old.rubric_sha256 != new.rubric_sha256
+    if old.rubric is None or new.rubric is None:
+        return Cause(changes=(RUBRIC,))
+    if grader.grade_changes is None:
+        return Cause(changes=(GRADER, RUBRIC) if other_rubric else (GRADER,))
+    grade_changes, old_rubric, new_rubric = grader.grade_changes, old.rubric, new.rubric
+    base = frozenset(change.id for change in grader.changes if change.version <= before[0])
+    last = frozenset(change.id for change in grader.changes if change.version <= after[0])
+
+    def grade(state: frozenset[str]) -> VerdictValue:
+        rubric = new_rubric if RUBRIC in state else old_rubric
+        return grade_changes(run, rubric, state - {RUBRIC}).verdict
+
+    differing = [change.id for change in grader.changes if change.id in base ^ last]
+    if other_rubric:
+        differing.append(RUBRIC)
+    if grade(base) != verdicts[0] or grade(base.symmetric_difference(differing)) != verdicts[1]:
+        # The stored verdict is not what this build gives: it came from another source of the same version.
+        return Cause(changes=(GRADER,))
+    return responsible(differing, base, verdicts[1], grade)
