@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from recorder.conversation import ChatMessage, Conversation
 from recorder.tools import Checked, Outcome, Toolbox, check_call
@@ -17,7 +17,6 @@ from recorder.transport import ModelClient, ModelFailure, RequestLedger, calls_i
 from recorder.workspace import Workspace
 from schemas.cases import Interaction
 from schemas.events import (
-    ContextChecked,
     EmittedCall,
     Event,
     HistoryTrimmed,
@@ -35,12 +34,6 @@ from schemas.events import (
 from schemas.policy import Policy
 
 Emit = Callable[[Event], object]
-
-
-class ContextWatch(Protocol):
-    """Says after each response whether the server cut its prompt; None where there is nothing to say."""
-
-    def check(self, response: ModelResponse, messages: list[ChatMessage]) -> ContextChecked | None: ...
 
 
 @dataclass
@@ -80,7 +73,6 @@ class Agent:
     policy: Policy
     emit: Emit
     stream: bool = True
-    context_watch: ContextWatch | None = None
     _calls: int = field(default=0, init=False)
 
     async def run_turn(self, number: int, user: str, message: str, shown: Interaction) -> TurnOutcome:
@@ -179,8 +171,6 @@ class Agent:
             on_text=keep,
         )
         turn.count(response, sent, self.conversation.tool_schema_chars)
-        if self.context_watch is not None and (checked := self.context_watch.check(response, sent)):
-            self.emit(checked)
         return response
 
     def _fit(self, turn: _Turn) -> str | None:

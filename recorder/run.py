@@ -14,11 +14,12 @@ from typing import Any
 import msgspec
 
 from packs.prompts import user_message
-from recorder.agent import Agent, ContextWatch
+from recorder.agent import Agent
 from recorder.cluster import FakeCluster
 from recorder.conversation import Conversation
 from recorder.log import Durability, RunLog
 from recorder.plan import PlannedRun
+from recorder.prompt_watch import PromptWatch
 from recorder.tools import Toolbox, ToolSpec, schemas_for
 from recorder.transport import ModelClient, RequestLedger
 from recorder.workspace import Workspace
@@ -26,7 +27,6 @@ from schemas.cases import rubric_digest, stimulus_digest, to_wire
 from schemas.errors import CaseError, LogError
 from schemas.events import (
     SCHEMA_VERSION,
-    ContextChecked,
     Event,
     ModelError,
     RunStarted,
@@ -34,7 +34,15 @@ from schemas.events import (
     ServingChanged,
     TurnFinished,
 )
-from schemas.policy import Policy
+from schemas.policy import Policy, PromptInfo
+
+
+class Outfit(msgspec.Struct, frozen=True):
+    """What the agent of one run is given: a fixture with a backend arms one tool more, so it can differ by case."""
+
+    specs: tuple[ToolSpec, ...]
+    system: str
+    prompt: PromptInfo
 
 
 class RunSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +53,13 @@ class RunSetting(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     model: str
     policy: Policy
-    system: str
-    specs: Callable[[PlannedRun], tuple[ToolSpec, ...]]
+    outfit: Callable[[PlannedRun], Outfit]
     client: Callable[[int | None], ModelClient]
     durability: Durability
     secrets: tuple[str, ...] = ()
     stream: bool = True
     seed: int | None = None
-    context_watch: Callable[[], ContextWatch | None] = lambda: None
+    context_tokens: int | None = None
     serving_changes: Callable[[], Awaitable[tuple[str, ...]]] | None = None
 
 
@@ -73,10 +80,11 @@ class RunResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Tally:
-    """Watches the events of a run on their way to the log, for the status and the summary."""
+    """Watches the events of a run on their way to the log, for cut prompts, the status and the summary."""
 
-    def __init__(self, log: RunLog) -> None:
+    def __init__(self, log: RunLog, context_tokens: int | None) -> None:
         self._log = log
+        self._watch = PromptWatch(context_tokens)
         self.error: ModelError | None = None
         self.truncated = False
         self.input_tokens = 0
@@ -85,11 +93,12 @@ class _Tally:
 
     def emit(self, event: Event) -> None:
         self._log.append(event)
+        if (checked := self._watch.see(event)) is not None:
+            self._log.append(checked)
+            self.truncated |= checked.verdict == "truncated"
         match event:
             case ModelError(will_retry=False):
                 self.error = event
-            case ContextChecked(verdict="truncated"):
-                self.truncated = True
             case TurnFinished():
                 self.input_tokens += event.usage.input_tokens or 0
                 self.output_tokens += event.usage.output_tokens or 0
@@ -104,18 +113,19 @@ async def record_run(planned: PlannedRun, setting: RunSetting, directory: Path) 
     run_id = planned.run_id(setting.campaign_id)
     cpu = time.process_time()
     log = RunLog(directory / f"{run_id}.jsonl.zst", durability=setting.durability, secrets=setting.secrets)
-    tally = _Tally(log)
+    tally = _Tally(log, setting.context_tokens)
     seed = None if setting.seed is None else setting.seed + planned.repetition - 1
 
     def close(status: RunStatus, reason: str | None) -> None:
         log.finish(status, reason=reason, harness_cpu_s=round(time.process_time() - cpu, 6))
 
     try:
-        specs = setting.specs(planned)
-        policy = msgspec.structs.replace(setting.policy, tools=tuple(spec.name for spec in specs))
+        outfit = setting.outfit(planned)
+        names = tuple(spec.name for spec in outfit.specs)
+        policy = msgspec.structs.replace(setting.policy, tools=names, prompt=outfit.prompt)
         log.append(_started(planned, setting, policy, run_id, seed))
         try:
-            await _play(planned, setting, policy, specs, seed, tally.emit)
+            await _play(planned, setting, policy, outfit, seed, tally.emit)
             status, reason = _status(tally)
             changes = await setting.serving_changes() if setting.serving_changes else ()
             if changes:
@@ -128,7 +138,7 @@ async def record_run(planned: PlannedRun, setting: RunSetting, directory: Path) 
             raise
         except CaseError as error:
             status, reason = "harness_invalid", f"fixture_broken: {error}"
-        # The boundary of the harness: whatever else breaks on our side invalidates this run and is written down as such.
+        # The boundary of the harness: whatever else breaks on our side invalidates this run and is written down.
         except Exception as error:  # noqa: BLE001
             status, reason = "harness_invalid", f"harness_error: {type(error).__name__}: {error}"
         close(status, reason)
@@ -176,7 +186,7 @@ async def _play(
     planned: PlannedRun,
     setting: RunSetting,
     policy: Policy,
-    specs: tuple[ToolSpec, ...],
+    outfit: Outfit,
     seed: int | None,
     emit: Callable[[Event], Any],
 ) -> None:
@@ -184,22 +194,21 @@ async def _play(
     stimulus = planned.case.stimulus
     cluster = FakeCluster(stimulus.cluster)
     workspace = Workspace(stimulus.interaction, cluster)
-    tool_schemas = schemas_for(specs, policy.tier)
+    tool_schemas = schemas_for(outfit.specs, policy.tier)
     agent = Agent(
         client=setting.client(seed),
         ledger=RequestLedger(emit),
-        toolbox=Toolbox(cluster, workspace, specs, policy.limits),
+        toolbox=Toolbox(cluster, workspace, outfit.specs, policy.limits),
         workspace=workspace,
         tool_schemas=tool_schemas,
         conversation=Conversation(
-            system=setting.system,
+            system=outfit.system,
             limits=policy.limits,
             tool_schema_chars=len(msgspec.json.encode(tool_schemas).decode()),
         ),
         policy=policy,
         emit=emit,
         stream=setting.stream,
-        context_watch=setting.context_watch(),
     )
     for number, turn in enumerate(stimulus.turns, start=1):
         if turn.interaction is not None:

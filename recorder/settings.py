@@ -10,22 +10,26 @@ import msgspec
 from packs.loader import DEFAULT_PACK, Pack, load_pack, select
 from packs.prompts import read_overlay, read_tier_pack
 from recorder.baseline import BASELINES
-from recorder.embedded import EMBEDDED, EmbeddedModel
+from recorder.embedded import CHOICES, Choice, choose
 from recorder.log import Durability
 from recorder.plan import check_free
-from recorder.transport.endpoint import BASE_URL, MODEL, Endpoint, endpoint_from_env, options_from_env
+from recorder.transport.endpoint import BASE_URL, MODEL, TIMEOUT, Endpoint, endpoint_from_env
 from schemas.errors import UsageError
 from schemas.policy import Tier
 
 MODEL_AGENT = "model"
 EMBEDDED_PROVIDER = "embedded"
 DEFAULT_REPETITIONS = 3
+EMBEDDED_TIMEOUT_S = "900"
+"""The embedded model reads its prompt at some 65 tokens a second and is silent until it has."""
+
+_NOT_YET = "http://127.0.0.1"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """One campaign. Exactly one of `endpoint`, `embedded` and (for a baseline agent) neither is where the model is.
+    """One campaign. `endpoint` is None for a baseline agent; with `embedded` its URL is known once the server runs.
 
-    `tier` is None where the user left it to the routing. `options` are the sampling options sent with every request.
+    `tier` is None where the user left it to the routing.
     """
 
     pack: Pack
@@ -37,8 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     tier: Tier | None = None
     seed: int | None = None
     endpoint: Endpoint | None = None
-    embedded: EmbeddedModel | None = None
-    options: dict[str, object] = {}
+    embedded: Choice | None = None
     without: tuple[str, ...] = ()
     tier_pack: tuple[str, str] | None = None
     overlays: tuple[tuple[str, str], ...] = ()
@@ -95,7 +98,6 @@ def resolve(flags: Flags, env: Mapping[str, str] = os.environ) -> Settings:
         seed=flags.seed,
         endpoint=endpoint,
         embedded=embedded,
-        options=endpoint.options if endpoint else options_from_env(env) if embedded else {},
         without=flags.without,
         tier_pack=read_tier_pack(flags.tier_pack_file) if flags.tier_pack_file else None,
         overlays=tuple(read_overlay(file) for file in flags.overlay_files),
@@ -105,22 +107,23 @@ def resolve(flags: Flags, env: Mapping[str, str] = os.environ) -> Settings:
     )
 
 
-def _where(flags: Flags, env: Mapping[str, str]) -> tuple[Endpoint | None, EmbeddedModel | None]:
-    """Where the model is: the configured endpoint, or the embedded model if none is configured."""
+def _where(flags: Flags, env: Mapping[str, str]) -> tuple[Endpoint, Choice | None]:
+    """The endpoint to ask, and which embedded model to start behind it if no endpoint is configured."""
     provider, _, name = (flags.model or "").partition("/")
-    configured = flags.base_url or env.get(BASE_URL)
-    if provider == EMBEDDED_PROVIDER:
-        if flags.base_url:
-            raise UsageError(f"--base-url: --model {flags.model} is the embedded model, which has no base URL; drop one")
-        return None, EMBEDDED[_choice("--model", name, tuple(EMBEDDED), prefix=f"{EMBEDDED_PROVIDER}/")]
-    if configured or flags.model or env.get(MODEL):
+    if provider == EMBEDDED_PROVIDER and flags.base_url:
+        raise UsageError(f"--base-url: --model {flags.model} is the embedded model, which has no base URL; drop one")
+    configured = flags.base_url or flags.model or env.get(BASE_URL) or env.get(MODEL)
+    if provider != EMBEDDED_PROVIDER and configured:
         return endpoint_from_env(env, model=flags.model, base_url=flags.base_url), None
-    return None, next(iter(EMBEDDED.values()))
+    chosen = choose(name) if provider == EMBEDDED_PROVIDER else CHOICES[0]
+    # The variables that say how to ask hold here too; the URL is known once the server runs.
+    how = {TIMEOUT: EMBEDDED_TIMEOUT_S, **env, BASE_URL: _NOT_YET, MODEL: f"openai/{chosen.model}"}
+    return endpoint_from_env(how), chosen
 
 
 def _durability(text: str) -> Durability:
     chosen = _choice("--durability", text, get_args(Durability))
-    return next(policy for policy in get_args(Durability) if policy == chosen)  # type: ignore[no-any-return]
+    return next(policy for policy in get_args(Durability) if policy == chosen)
 
 
 def _choice(flag: str, given: str, known: tuple[str, ...], prefix: str = "") -> str:

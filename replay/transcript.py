@@ -11,6 +11,7 @@ from schemas import events
 from schemas.errors import LogError
 
 _CLIP_LINES = 24
+_CLIP_FROM = 32
 
 
 class Transcript(msgspec.Struct, kw_only=True):
@@ -206,7 +207,7 @@ def _block(text: str, whole: bool, mark: str = "    ") -> Iterator[str]:
     if not text.strip():
         return
     lines = text.rstrip("\n").split("\n")
-    if not whole and len(lines) > _CLIP_LINES:
+    if not whole and len(lines) > _CLIP_FROM:
         half = _CLIP_LINES // 2
         left_out = f"... {len(lines) - 2 * half} lines; --whole shows them ..."
         lines = [*lines[:half], left_out, *lines[-half:]]

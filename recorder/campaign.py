@@ -1,0 +1,387 @@
+"""Record a campaign: start what serves the model, probe it, write the manifest, record run after run, probe again.
+
+One process records into a campaign at a time: `campaign.json` is locked while it does.
+"""
+
+import asyncio
+import fcntl
+import os
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from recorder import serving
+from recorder.baseline import BASELINES
+from recorder.catalog import Facts, Route, route
+from recorder.embedded import EmbeddedServer
+from recorder.log import sync_directory
+from recorder.machine import harness, machine
+from recorder.outfit import common_outfit, outfit_of
+from recorder.plan import RUNS, PlannedRun, new_campaign_id, plan, remaining
+from recorder.progress import Board, board
+from recorder.run import Outfit, RunResult, RunSetting, record_run
+from recorder.scripted import Reply, ScriptedServer
+from recorder.settings import EMBEDDED_PROVIDER, MODEL_AGENT, Settings
+from recorder.transport import ModelClient
+from recorder.transport.endpoint import Endpoint, make_endpoint
+from recorder.transport.library import load as load_litellm
+from schemas.errors import LogError, UsageError, WorkError
+from schemas.policy import Policy
+from schemas.provenance import (
+    Manifest,
+    PackInfo,
+    ServingPassport,
+    decode_manifest,
+    encode_manifest,
+    judged,
+    passport_changed,
+    tools_info,
+)
+
+MANIFEST = "campaign.json"
+CAMPAIGNS = Path("campaigns")
+_BASELINE_PROVIDER = "scripted"
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recording came to. Times in seconds, sizes in bytes; `planned` counts the whole campaign."""
+
+    campaign_id: str
+    directory: str
+    planned: int
+    already_recorded: int
+    recorded: int
+    completed: int
+    provider_errors: int
+    harness_invalid: int
+    interrupted: bool
+    tool_calls: int
+    input_tokens: int
+    output_tokens: int
+    wall_s: float
+    harness_cpu_s: float
+    raw_bytes: int
+    file_bytes: int
+    publishable: bool | None
+    not_publishable_because: tuple[str, ...]
+    runs: tuple[RunResult, ...]
+
+
+class _Site(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the model is served while the campaign runs."""
+
+    endpoint: Endpoint
+    provider: str
+    model: str
+    local: serving.LocalFacts | None = None
+    script: Callable[[PlannedRun, tuple[str, ...]], None] | None = None
+
+
+def record_campaign(settings: Settings, *, resume: Path | None = None) -> Summary:
+    """Record all runs of a new campaign, or those of `resume` that are missing or interrupted.
+
+    Raises `UsageError` before anything is made where the request cannot be met, `LogError` where a log cannot be
+    written. A Ctrl-C or a TERM signal ends the present run as interrupted and gives a summary that says so.
+    """
+    earlier = None if resume is None else read_manifest(resume)
+    # Whatever the routing will say, a wrong tool or prompt file is found before a server is started.
+    common_outfit(settings, settings.tier or "low")
+    with _site(settings) as site:
+        served = route(f"{site.provider}/{site.endpoint.model}", settings.tier, _facts(settings, site))
+        manifest = _manifest(settings, site, served, common_outfit(settings, served.tier))
+        if earlier is not None and resume is not None:
+            manifest = _continued(earlier, manifest, resume)
+        directory = resume or settings.out or CAMPAIGNS / manifest.campaign_id
+        with board(0) as shown:
+            probed = _probe(settings, site, shown)
+        before = earlier.serving_before if earlier and earlier.serving_before else probed
+        _refuse_other_engine(before, probed, directory)
+        manifest = msgspec.structs.replace(manifest, serving_before=before)
+        with _locked(directory, manifest, fresh=earlier is None):
+            return _record(settings, site, manifest, directory)
+
+
+def _record(settings: Settings, site: _Site, manifest: Manifest, directory: Path) -> Summary:
+    runs = plan(settings.pack.cases, settings.repetitions)
+    left = remaining(runs, directory, manifest.campaign_id)
+    results: list[RunResult] = []
+    with board(len(left)) as shown:
+        started = datetime.now(UTC)
+        interrupted = asyncio.run(_record_all(left, settings, site, manifest, directory, shown, results))
+        wall_s = (datetime.now(UTC) - started).total_seconds()
+        after = None if interrupted else _probe(settings, site, shown, warm=False)
+    manifest = judged(msgspec.structs.replace(manifest, serving_after=after)) if not interrupted else manifest
+    _write(directory / MANIFEST, encode_manifest(manifest))
+    return Summary(
+        campaign_id=manifest.campaign_id,
+        directory=str(directory),
+        planned=len(runs),
+        already_recorded=len(runs) - len(left),
+        recorded=len(results),
+        completed=sum(result.status == "completed" for result in results),
+        provider_errors=sum(result.status == "provider_error" for result in results),
+        harness_invalid=sum(result.status == "harness_invalid" for result in results),
+        interrupted=interrupted,
+        tool_calls=sum(result.tool_calls for result in results),
+        input_tokens=sum(result.input_tokens for result in results),
+        output_tokens=sum(result.output_tokens for result in results),
+        wall_s=wall_s,
+        harness_cpu_s=sum(result.harness_cpu_s for result in results),
+        raw_bytes=sum(result.raw_bytes for result in results),
+        file_bytes=sum(result.file_bytes for result in results),
+        publishable=manifest.publishable,
+        not_publishable_because=manifest.not_publishable_because,
+        runs=tuple(results),
+    )
+
+
+async def _record_all(
+    left: list[PlannedRun],
+    settings: Settings,
+    site: _Site,
+    manifest: Manifest,
+    directory: Path,
+    shown: Board,
+    results: list[RunResult],
+) -> bool:
+    """Record the runs in order, adding each to `results`. Whether it was stopped from outside."""
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    clients: dict[int | None, ModelClient] = {}
+
+    def client(seed: int | None) -> ModelClient:
+        if seed not in clients:
+            options = site.endpoint.options if seed is None else {**site.endpoint.options, "seed": seed}
+            clients[seed] = ModelClient(msgspec.structs.replace(site.endpoint, options=options))
+        return clients[seed]
+
+    async def changes() -> tuple[str, ...]:
+        before = manifest.serving_before
+        if before is None:
+            return ()
+        now = await asyncio.to_thread(serving.probe, site.endpoint, local=site.local)
+        return tuple(passport_changed(before, now))
+
+    key = site.endpoint.api_key
+    setting = RunSetting(
+        campaign_id=manifest.campaign_id,
+        arm=manifest.arm,
+        agent=manifest.agent,
+        model=manifest.model,
+        policy=manifest.policy,
+        outfit=lambda planned: outfit_of(settings, manifest.policy.tier, planned),
+        client=client,
+        durability=settings.durability,
+        secrets=() if key is None else (key.reveal(),),
+        stream=settings.stream,
+        seed=settings.seed,
+        context_tokens=manifest.serving_before.context_length if manifest.serving_before else None,
+        serving_changes=changes,
+    )
+    try:
+        if left:
+            load_litellm()
+        for planned in left:
+            shown.begin(planned)
+            if site.script is not None:
+                site.script(planned, tuple(spec.name for spec in setting.outfit(planned).specs))
+            result = await record_run(planned, setting, directory / RUNS)
+            results.append(result)
+            shown.end(planned, result)
+            _refuse_dead_server(results, directory)
+    except asyncio.CancelledError:
+        return True
+    finally:
+        for opened in clients.values():
+            await opened.close()
+    return False
+
+
+def _refuse_dead_server(results: list[RunResult], directory: Path) -> None:
+    """Two runs in a row that did not reach the server say enough: the rest stays to be recorded."""
+    last = results[-2:]
+    if len(last) == 2 and all((result.reason or "").startswith("unreachable") for result in last):
+        raise WorkError(
+            f"{directory}: the model server cannot be reached ({last[-1].reason}); the runs that are left were not "
+            f"recorded: start the server and go on with --resume {directory}"
+        )
+
+
+@contextmanager
+def _site(settings: Settings) -> Iterator[_Site]:
+    """What serves the model, running as long as the block."""
+    if settings.endpoint is None:
+        with _scripted(settings.agent) as site:
+            yield site
+    elif settings.embedded is None:
+        yield _Site(endpoint=settings.endpoint, provider=settings.endpoint.provider, model=settings.endpoint.model_ref)
+    else:
+        with board(0) as shown, EmbeddedServer(settings.embedded, progress=_stages(shown)) as server:
+            endpoint = msgspec.structs.replace(settings.endpoint, base_url=server.base_url)
+            model = f"{EMBEDDED_PROVIDER}/{settings.embedded.model}"
+            yield _Site(endpoint=endpoint, provider=EMBEDDED_PROVIDER, model=model, local=server.local_facts)
+
+
+def _stages(shown: Board) -> Callable[[str, float | None], None]:
+    """Say each stage of the embedded server's start once."""
+    said: set[str] = set()
+
+    def say(stage: str, done: float | None) -> None:
+        if stage not in said:
+            said.add(stage)
+            shown.note(f"embedded model: {stage}")
+
+    return say
+
+
+@contextmanager
+def _scripted(agent: str) -> Iterator[_Site]:
+    """A scripted server that plays a baseline agent, run after run."""
+    replies: list[Reply] = []
+
+    def script(planned: PlannedRun, tools: tuple[str, ...]) -> None:
+        replies[:] = BASELINES[agent](planned.case, tools)
+
+    def next_reply(body: dict[str, object]) -> Reply:
+        return replies.pop(0) if replies else Reply(text="")
+
+    with ScriptedServer(next_reply) as server:
+        endpoint = make_endpoint(f"openai/{server.card.name}", f"{server.url}/v1")
+        yield _Site(
+            endpoint=endpoint, provider=_BASELINE_PROVIDER, model=f"{_BASELINE_PROVIDER}/{agent}", script=script
+        )
+
+
+def _facts(settings: Settings, site: _Site) -> Facts | None:
+    return serving.provider_facts(site.endpoint) if settings.agent == MODEL_AGENT else None
+
+
+def _probe(settings: Settings, site: _Site, shown: Board, warm: bool | None = None) -> ServingPassport | None:
+    """The passport of a served model; a baseline agent has none."""
+    if settings.agent != MODEL_AGENT:
+        return None
+    asked = settings.warmup if warm is None else warm
+    return serving.probe(site.endpoint, warm=asked, local=site.local, progress=shown.note)
+
+
+def _manifest(settings: Settings, site: _Site, served: Route, outfit: Outfit) -> Manifest:
+    now = datetime.now(UTC)
+    names = tuple(spec.name for spec in outfit.specs)
+    return Manifest(
+        campaign_id=new_campaign_id(now),
+        created=now.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        arm=settings.arm,
+        agent=settings.agent,
+        model=site.model,
+        pack=PackInfo(
+            name=settings.pack.name,
+            case_ids=tuple(case.id for case in settings.pack.cases),
+            count=len(settings.pack.cases),
+            sha256=settings.pack.sha256,
+        ),
+        repetitions=settings.repetitions,
+        durability=settings.durability,
+        seed=settings.seed,
+        policy=Policy(
+            provider=site.provider,
+            model=site.endpoint.model if settings.agent == MODEL_AGENT else settings.agent,
+            dialect=site.endpoint.dialect,
+            tier=served.tier,
+            route_source=served.route_source,
+            limits=served.limits,
+            tools=names,
+            omitted_tools=settings.without,
+            prompt=outfit.prompt,
+            options=site.endpoint.options,
+            recover_calls_from_content=settings.recover_calls,
+        ),
+        capabilities=served.capabilities,
+        catalog_version=served.catalog_version,
+        tools=tools_info(names, settings.without),
+        prompt=outfit.prompt,
+        machine=machine(),
+        harness=harness(),
+    )
+
+
+def _continued(earlier: Manifest, now: Manifest, directory: Path) -> Manifest:
+    """The manifest of a resumed campaign. Raises `UsageError` naming what is no longer the same."""
+    for name in ("agent", "model", "arm", "repetitions", "seed", "pack", "policy"):
+        if getattr(earlier, name) != getattr(now, name):
+            raise UsageError(
+                f"--resume {directory}: {name} of the campaign is not what would be recorded now "
+                f"({_brief(getattr(earlier, name))} against {_brief(getattr(now, name))}); "
+                "give the same flags, variables and cases, or start a new campaign"
+            )
+    return msgspec.structs.replace(now, campaign_id=earlier.campaign_id, created=earlier.created)
+
+
+def _brief(value: object) -> str:
+    text = str(msgspec.to_builtins(value))
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _refuse_other_engine(before: ServingPassport | None, now: ServingPassport | None, directory: Path) -> None:
+    if before is not None and now is not None and (changed := passport_changed(before, now)):
+        raise UsageError(
+            f"--resume {directory}: the model server is not the one the campaign began with ({'; '.join(changed)}); "
+            "serve the same model with the same settings, or start a new campaign"
+        )
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of the campaign in `directory`. Raises `UsageError` if there is none, `LogError` if it is broken."""
+    path = directory / MANIFEST
+    try:
+        return decode_manifest(path.read_bytes(), str(path))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror}); give the directory of a campaign") from None
+
+
+@contextmanager
+def _locked(directory: Path, manifest: Manifest, *, fresh: bool) -> Iterator[None]:
+    """Make the directory and its manifest, and keep every other recorder out of it."""
+    try:
+        (directory / RUNS).mkdir(parents=True, exist_ok=True)
+        path = directory / MANIFEST
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise UsageError(f"{directory}: cannot make the campaign: {error.strerror}; give --out another place") from None
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{directory}: another korvid-rec records into it; wait for it, or give --out") from None
+        if fresh and path.exists():
+            raise UsageError(f"{directory}: already there; give --out a new directory, or --resume {directory}")
+        if fresh:
+            _write(path, encode_manifest(manifest))
+        yield
+    finally:
+        os.close(lock)
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Replace a file in one step, durably."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be written: {error.strerror}; free space and resume the campaign") from None
+
+
+def probe_site(settings: Settings) -> ServingPassport:
+    """The passport of what would serve the model; the embedded model is started for it."""
+    with _site(settings) as site, board(0) as shown:
+        return serving.probe(site.endpoint, warm=settings.warmup, local=site.local, progress=shown.note)

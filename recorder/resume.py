@@ -1,0 +1,49 @@
+"""The flags of a campaign that is resumed, read back from its manifest."""
+
+from pathlib import Path
+
+import msgspec
+
+from packs.loader import bundled
+from recorder.campaign import read_manifest
+from recorder.settings import EMBEDDED_PROVIDER, Flags
+from schemas.errors import UsageError
+
+_FIXED = {
+    "cases": "--case",
+    "repetitions": "--reps",
+    "tier": "--tier",
+    "seed": "--seed",
+    "agent": "--agent",
+    "arm": "--arm",
+    "without": "--without-tool",
+    "out": "--out",
+}
+
+
+def completed(flags: Flags, directory: Path) -> Flags:
+    """`flags` with what the manifest in `directory` fixes.
+
+    Raises `UsageError` for a flag that the campaign already decided, and for a pack that must be named again.
+    """
+    manifest = read_manifest(directory)
+    nothing = Flags()
+    for name, flag in _FIXED.items():
+        if getattr(flags, name) != getattr(nothing, name):
+            raise UsageError(f"{flag}: with --resume it comes from {directory}; leave it out")
+    if flags.pack is None and manifest.pack.name not in bundled():
+        raise UsageError(f"--resume {directory}: give the directory of its pack {manifest.pack.name!r} as PACK again")
+    embedded = manifest.policy.provider == EMBEDDED_PROVIDER
+    return msgspec.structs.replace(
+        flags,
+        pack=flags.pack or manifest.pack.name,
+        cases=manifest.pack.case_ids,
+        repetitions=manifest.repetitions,
+        tier=manifest.policy.tier if manifest.policy.route_source == "user" else None,
+        seed=manifest.seed,
+        agent=manifest.agent,
+        arm=manifest.arm,
+        without=manifest.policy.omitted_tools,
+        model=manifest.model if embedded and flags.model is None else flags.model,
+        recover_calls=manifest.policy.recover_calls_from_content,
+    )
