@@ -20,7 +20,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,6 +28,9 @@ from schemas.cases import Rubric
 from schemas.errors import KorvidError, UsageError
 from schemas.recorded import RecordedRun
 from schemas.verdicts import Verdict
+
+if TYPE_CHECKING:
+    from grading.registry import History
 
 GROUP = "korvid.graders"
 DEFAULT = "claims"
@@ -104,8 +107,9 @@ def expect_digest(reference: str, sha256: str) -> LoadedGrader:
 
 def names() -> list[str]:
     """The names of the bundled graders and the entry points."""
-    external = {entry.name for entry in entry_points(group=GROUP)}
-    return [DEFAULT, *sorted(external - {DEFAULT})]
+    from grading.registry import GRADERS
+
+    return [*GRADERS, *sorted({entry.name for entry in entry_points(group=GROUP)} - set(GRADERS))]
 
 
 def all_graders() -> list[LoadedGrader]:
@@ -137,40 +141,35 @@ def described(grader: LoadedGrader) -> Described:
 
 
 def _bundled(name: str, asked: int | None) -> LoadedGrader | None:
-    from grading import changes, grader
+    from grading.registry import GRADERS
 
-    if name != DEFAULT:
+    history = GRADERS.get(name)
+    if history is None:
         return None
-    version = changes.LATEST if asked is None else asked
-    rules = changes.rules_of(version)
-
-    def grade_changes(run: RecordedRun, rubric: Rubric, applied: frozenset[str]) -> Verdict:
-        return grader.grade(run, rubric, changes=applied)
-
+    found = history.at(history.latest if asked is None else asked)
     return LoadedGrader(
-        reference=f"{name}@{version}",
+        reference=found.label,
         name=name,
-        version=version,
-        latest=changes.LATEST,
-        sha256=_source_digest(),
-        grade=lambda run, rubric: grader.grade_with(run, rubric, rules),
+        version=found.version,
+        latest=history.latest,
+        sha256=found.digest,
+        grade=found.function,
         origin="bundled",
-        changes=tuple(
-            Change(id=change.id, title=change.title, version=number, story=change.story)
-            for number, change in enumerate(changes.CHANGES, 2)
-        ),
-        grade_changes=grade_changes,
+        changes=_history(history),
+        grade_changes=lambda run, rubric, applied: history.applying(applied)(run, rubric),
     )
 
 
-@cache
-def _source_digest() -> str:
-    import grading
-
-    found = hashlib.sha256()
-    for file in sorted(Path(str(grading.__file__)).parent.rglob("*.py")):
-        found.update(file.name.encode() + b"\0" + file.read_bytes())
-    return found.hexdigest()
+def _history(history: "History") -> tuple[Change, ...]:
+    """Every change of a history with the first version that applies it."""
+    first: dict[str, int] = {}
+    for version in range(1, history.latest + 1):
+        for change_id in history.at(version).changes:
+            first.setdefault(change_id, version)
+    return tuple(
+        Change(id=change.id, title=change.title, version=first[change.id], story=change.story)
+        for change in history.changes
+    )
 
 
 def _number(text: str | None) -> int | None:
@@ -234,6 +233,10 @@ def _external(
 ) -> LoadedGrader:
     if not callable(function):
         raise UsageError(f"--grader: {origin} has no function {name!r}")
+    from grading.registry import GRADERS
+
+    if name in GRADERS:
+        raise UsageError(f"--grader: {origin}: a grader called {name!r} is bundled; give yours another name")
     version = getattr(module, "VERSION", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise UsageError(f"--grader: {origin}: VERSION must be a whole number from 1, not {version!r}")

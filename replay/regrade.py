@@ -97,8 +97,8 @@ def select(directory: Path, logs: Sequence[Path], where: str) -> list[Path]:
     from replay.sql.session import Session
 
     with Session([directory]) as session:
-        rows = session.query(f"SELECT run_id FROM runs WHERE (\n{where}\n)").rows
-    wanted = {run_id for (run_id,) in rows}
+        answer = session.query(f"SELECT run_id FROM runs WHERE (\n{where}\n)")
+        wanted = {run_id for (run_id,) in answer.rows()}
     chosen = [log for log in logs if run_id_of(log) in wanted]
     if not chosen:
         raise UsageError(f"--where: no run of {directory} meets {where!r}; look at them with korvid-replay ls")

@@ -21,7 +21,8 @@ from schemas.verdicts import VerdictValue
 
 GRADES = "grades"
 _MEMORY_MB = 128
-_ROW_GROUP = 8_192
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 8192"
+"""Fixed, so that the same rows are the same bytes."""
 _MIN_OBJECT = 1 << 20
 """DuckDB keeps buffers of twice the longest row it may meet, so that is measured and not guessed."""
 _RESULT = (
@@ -112,7 +113,7 @@ class GradeStore:
         self._execute(
             f"COPY (SELECT {names} FROM read_json({_paths(spooled)}, format = 'newline_delimited', "
             f"columns = {{{columns}}}, maximum_object_size = {longest}) ORDER BY {', '.join(ORDER)}) "
-            f"TO {_text(str(path))} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE {_ROW_GROUP})"
+            f"TO {_text(str(path))} ({_PARQUET})"
         )
         self._execute(f"CREATE VIEW new AS SELECT * FROM read_parquet({_paths([path])})")
         self._execute(

@@ -43,11 +43,14 @@ def _inline() -> list[Case]:
             evidence="reason: OOMKilled",
             passing=(
                 "The container was OOMKilled: it went over its memory limit.",
+                "It was not evicted \u2014 it was OOMKilled at its memory limit.",
+                "The pod cannot stay up due to its memory limit: OOMKilled. No doubt.",
                 "`api-1` runs **out of memory**. The limit of 64Mi is too small for the cache it loads.",
             ),
             failing=(
                 "The readiness probe fails.",
                 "It was OOMKilled because of a failed image pull.",
+                "OOMKilled is not the cause, and the memory limit has been ruled out.",
                 "The container was not OOMKilled; the memory limit is fine.",
             ),
         ),
