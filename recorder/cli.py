@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recorder.cli_packs import packs_app
 from replay import output
 
 if TYPE_CHECKING:
+    from packs.check import GradeClaims
     from recorder.campaign import Summary
 
 cli = output.app("Record an agent that operates a Kubernetes cluster, event by event.")
@@ -188,6 +190,15 @@ def probe(
         output.print_note(f"unavailable: {', '.join(passport.unavailable)}; a campaign on it is not publishable")
     if passport.error:
         output.print_note(passport.error)
+
+
+def _grade_claims() -> "GradeClaims":
+    from replay.pins import newest_claims
+
+    return newest_claims()
+
+
+cli.add_typer(packs_app(_grade_claims), name="packs")
 
 
 def main() -> None:

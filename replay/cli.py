@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replay import output
+from replay import cli_grades, cli_sql, output
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -89,6 +89,10 @@ def show(
         return
     for line in render(shown, whole=whole):
         output.print_line(line)
+
+
+cli_grades.register(cli)
+cli_sql.register(cli)
 
 
 def main() -> None:
