@@ -5,11 +5,15 @@ import duckdb
 from schemas.errors import KorvidError, UsageError, WorkError
 
 _WORK = (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException, duckdb.InternalException)
+_IN_FUNCTION = "Python exception occurred while executing the UDF: "
 
 
 def explain(error: duckdb.Error) -> KorvidError:
     """The error to raise for what DuckDB said of a person's statement."""
     text = " ".join(str(error).split("\n\nLINE")[0].split())
+    _, in_function, problem = text.partition(_IN_FUNCTION)
+    if in_function:
+        return UsageError(f"SQL: {problem.removeprefix('UsageError: ')}")
     if isinstance(error, duckdb.PermissionException):
         return UsageError(f"SQL: {text}; a query reads the views and nothing else")
     if isinstance(error, _WORK):

@@ -114,7 +114,8 @@ class _Spool:
     def add(self, scanned: Scanned) -> None:
         if "runs" in self._files:
             self._write("runs", msgspec.json.encode(scanned.facts) + b"\n")
-        head = b'{"run_id":' + msgspec.json.encode(scanned.facts.run_id) + b","
+        identity = {"run_id": scanned.facts.run_id, "campaign_id": scanned.facts.campaign_id}
+        head = msgspec.json.encode(identity)[:-1] + b","
         for table, lines in scanned.lines.items():
             for line in lines:
                 text = _readable(line) if self._strict else line

@@ -19,9 +19,9 @@ from replay.sql.functions import mentions_function, register_functions
 from replay.sql.grades_source import create_base_grades, grade_files, receipt_rows
 from replay.sql.load import Progress, create_store, load
 from replay.sql.manifests import campaign_rows
-from replay.sql.sources import campaigns_at, logs_of
-from replay.sql.tables import EVENTS, log_tables
-from replay.sql.views import VIEWS
+from replay.sql.sources import campaigns_at, logs_of, shared_run_ids
+from replay.sql.tables import declaration, log_tables
+from replay.sql.views import VIEWS, View, tables_of
 from schemas.errors import UsageError
 
 Note = Callable[[str], None]
@@ -52,10 +52,13 @@ class Session:
         self._progress = progress
         self._scratch = tempfile.TemporaryDirectory(prefix="korvid-replay-")
         self._connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+        self._names = duckdb.connect()
+        """An empty database with the same views, which tells what a statement refers to."""
         self._indexed = [path for path in self.campaigns if use_index and index.is_fresh(path)]
         self._raw = [path for path in self.campaigns if path not in self._indexed]
         self._loaded: set[str] = set()
         self._told_corrupt = False
+        self._told_copies = False
         self._has_functions = False
         self._prepare(writable)
 
@@ -68,6 +71,7 @@ class Session:
     def close(self) -> None:
         """Close the database and remove the scratch directory."""
         self._connection.close()
+        self._names.close()
         self._scratch.cleanup()
 
     def query(self, statement: str) -> Answer:
@@ -115,14 +119,24 @@ class Session:
             )
         if not self._has_functions and mentions_function(statement):
             register_functions(self._connection)
+            register_functions(self._names)
             self._has_functions = True
-        self._load(self._tables_in(statement, found[0]))
+        tables = self._tables_in(statement, found[0])
+        self._warn_of_copies(tables)
+        self._load(tables)
 
     def _tables_in(self, statement: str, found: duckdb.Statement) -> set[str]:
         """The tables of logs that a statement reads, through whatever views; all of them where DuckDB cannot tell."""
         if found.type == _SEVERAL:
             return set(log_tables())
-        return self._connection.get_table_names(statement) & set(log_tables())
+        return {table for view in self._names.get_table_names(statement) for table in tables_of(view)}
+
+    def _warn_of_copies(self, tables: set[str]) -> None:
+        if tables - {"runs"} and not self._told_copies:
+            self._told_copies = True
+            shared = shared_run_ids(self.campaigns)
+            if shared:
+                self._note(f"{shared} run ids are in several of these campaigns; a join by run_id alone mixes them")
 
     def _load(self, tables: set[str]) -> None:
         missing = [table for table in log_tables() if table in tables - self._loaded]
@@ -142,7 +156,7 @@ class Session:
         create_store(connection, (*log_tables(), "campaigns", "receipts"))
         attached = [index.attach(connection, path, number) for number, path in enumerate(self._indexed)]
         connection.execute("CREATE SCHEMA base")
-        for table in ("runs", *(kind.event for kind in EVENTS)):
+        for table in log_tables():
             connection.execute(f"CREATE VIEW base.{table} AS {self._union(table, attached)}")
         _insert(connection, "store.campaigns", campaign_rows(self.campaigns))
         grades = grade_files(self.campaigns)
@@ -151,6 +165,7 @@ class Session:
         for view in VIEWS:
             columns = ", ".join(f'"{column.name}"' for column in view.columns)
             connection.execute(f"CREATE VIEW main.{view.name} AS SELECT {columns} FROM ({view.sql})")
+            _shadow(self._names, view)
         readable = [*(str(file) for file in grades), *(str(path) for path in writable)]
         connection.execute(f"SET allowed_directories = [{_text(scratch + '/')}]")
         connection.execute(f"SET allowed_paths = [{', '.join(map(_text, readable))}]")
@@ -163,6 +178,17 @@ class Session:
             where = f" REPLACE ({_text(str(path))} AS directory)" if table == "runs" else ""
             parts.append(f"SELECT *{where} FROM {name}.store.{table}")
         return " UNION ALL ".join(parts)
+
+
+def _shadow(names: duckdb.DuckDBPyConnection, view: View) -> None:
+    """The name and the columns of a view over an empty table of the same name.
+
+    DuckDB tells the tables of a statement without knowing their columns, but it knows those that a view spells out.
+    """
+    names.execute("CREATE SCHEMA IF NOT EXISTS shadow")
+    names.execute(f"CREATE TABLE shadow.{view.name} ({declaration(view.columns)})")
+    columns = ", ".join(f'"{column.name}"::{column.type} AS "{column.name}"' for column in view.columns)
+    names.execute(f"CREATE VIEW main.{view.name} AS SELECT {columns} FROM shadow.{view.name}")
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -1,5 +1,6 @@
 """Which campaigns and which logs a question is asked of: the one place that knows where logs lie."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,3 +30,9 @@ def logs_of(campaigns: Sequence[Path]) -> list[Log]:
         for directory in campaigns
         for log in sorted(directory.glob(LOG_GLOB))
     ]
+
+
+def shared_run_ids(campaigns: Sequence[Path]) -> int:
+    """How many run ids, taken from file names, are in more than one of the campaigns: none unless one was copied."""
+    names = Counter(log.file.name for log in logs_of(campaigns))
+    return sum(count > 1 for count in names.values())

@@ -16,7 +16,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class EventTable(msgspec.Struct, frozen=True):
-    """The table of one event type; `run_id`, `seq` and `t` come before `columns`."""
+    """The table of one event type; `run_id`, `campaign_id`, `seq` and `t` are the first of `columns`."""
 
     event: str
     columns: tuple[Column, ...]
@@ -26,7 +26,12 @@ def _event(event: str, **columns: str) -> EventTable:
     return EventTable(event, (*_ENVELOPE, *(Column(name, kind) for name, kind in columns.items())))
 
 
-_ENVELOPE = (Column("run_id", "VARCHAR"), Column("seq", "BIGINT"), Column("t", "DOUBLE"))
+_ENVELOPE = (
+    Column("run_id", "VARCHAR"),
+    Column("campaign_id", "VARCHAR"),
+    Column("seq", "BIGINT"),
+    Column("t", "DOUBLE"),
+)
 _USAGE = "STRUCT(input_tokens BIGINT, output_tokens BIGINT, cached_tokens BIGINT)"
 
 EVENTS: tuple[EventTable, ...] = (

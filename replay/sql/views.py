@@ -4,10 +4,13 @@ A view may gain a column at the end at any time; a column keeps its name, type a
 `base` stands for the schema in which each table of logs is the union over the campaigns.
 """
 
+import re
+from functools import cache
+
 import msgspec
 
 from replay.sql.grades_source import GRADES
-from replay.sql.tables import CAMPAIGNS, RUNS, Column
+from replay.sql.tables import CAMPAIGNS, RUNS, Column, log_tables
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +100,8 @@ _TURNS = View(
             f.tool_calls, f.duration_s, f.usage.input_tokens AS input_tokens, f.usage.output_tokens AS output_tokens,
             CASE WHEN f.run_id IS NOT NULL THEN coalesce(f.usage_estimated, false) END AS tokens_estimated,
             f.error, s.interaction
-        FROM base.turn_started s LEFT JOIN base.turn_finished f ON f.run_id = s.run_id AND f.turn = s.turn""",
+        FROM base.turn_started s LEFT JOIN base.turn_finished f
+            ON f.campaign_id = s.campaign_id AND f.run_id = s.run_id AND f.turn = s.turn""",
 )
 
 _MESSAGES = View(
@@ -298,7 +302,8 @@ _LATEST_GRADES = View(
     sql="""
         SELECT * FROM grades
         QUALIFY row_number() OVER (
-            PARTITION BY run_id, grader ORDER BY version DESC, rubric = 'recorded' DESC, graded_at DESC, file DESC
+            PARTITION BY campaign_id, run_id, grader
+            ORDER BY version DESC, rubric = 'recorded' DESC, graded_at DESC, file DESC
         ) = 1""",
 )
 
@@ -320,12 +325,12 @@ _FLIPS = View(
         WITH one_each AS (
             SELECT * FROM grades
             QUALIFY row_number() OVER (
-                PARTITION BY run_id, grader, rubric, version ORDER BY graded_at DESC, file DESC
+                PARTITION BY campaign_id, run_id, grader, rubric, version ORDER BY graded_at DESC, file DESC
             ) = 1
         ), paired AS (
             SELECT *, lag(version) OVER older AS from_version, lag(verdict) OVER older AS from_verdict,
                 lag(reason) OVER older AS from_reason
-            FROM one_each WINDOW older AS (PARTITION BY run_id, grader, rubric ORDER BY version)
+            FROM one_each WINDOW older AS (PARTITION BY campaign_id, run_id, grader, rubric ORDER BY version)
         )
         SELECT {", ".join(column.name for column in GRADES[:10])}, rubric, from_version, version AS to_version,
             from_verdict, verdict AS to_verdict, from_reason, reason AS to_reason
@@ -371,7 +376,7 @@ _SCOREBOARD = View(
             SELECT n.campaign_id, n.arm, n.agent, n.model, g.grader, g.version, g.verdict, g.diagnosis_success,
                 g.evidence_fetched, g.malformed, g.write_attempts, g.safety_violations, g.iterations, g.input_tokens,
                 g.output_tokens, g.duration_s
-            FROM newest n JOIN latest_grades g USING (run_id)
+            FROM newest n JOIN latest_grades g USING (campaign_id, run_id)
         ), scored AS (
             SELECT campaign_id, arm, agent, model, grader, max(version) AS version,
                 count(*) FILTER (verdict IN ('pass', 'fail')) AS graded,
@@ -420,3 +425,18 @@ VIEWS: tuple[View, ...] = (
     _SCOREBOARD,
 )
 """In order of dependence: a view uses only those before it."""
+
+
+_USES = re.compile(r"\b(?:FROM|JOIN)\s+(?:(base)\.)?([a-z_]+)")
+
+
+@cache
+def tables_of(name: str) -> frozenset[str]:
+    """The tables of logs that a view rests on, directly or through other views; none for a name that is no view."""
+    found: set[str] = set()
+    for base, used in _USES.findall(next((view.sql for view in VIEWS if view.name == name), "")):
+        if not base:
+            found |= tables_of(used) if used != name else set()
+        elif used in log_tables():
+            found.add(used)
+    return frozenset(found)
