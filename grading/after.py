@@ -7,23 +7,30 @@ negated fault takes the fault away. Nothing here looks further than a few tokens
 from collections.abc import Sequence
 
 from grading.lexicon import (
+    ABSENT,
     ADDITIVE,
     ADVERBS,
     AUXILIARIES,
     BLAME,
     BLAME_ADJECTIVES,
+    CONTRASTS,
     DETERMINERS,
+    EVENTS,
     FAULTS,
     FUNCTION_WORDS,
+    GENERIC,
     LABEL_NOUNS,
     PREPOSITIONS,
     PROBLEM_NOUNS,
     RULED_OUT,
+    SUGGESTING,
 )
-from grading.text import Text
+from grading.text import LINE, Text
 
 _NOUNS = 3
 _WINDOW = 20
+_WRONG = frozenset({"wrong", "incorrect", "misleading", "premature", "inaccurate"})
+_PRONOUNS = frozenset({"it", "this", "that", "they", "these"})
 _EMPTY_ROLES = frozenset({"role", "part", "bearing", "effect", "impact", "influence"})
 
 
@@ -55,10 +62,14 @@ def after_tail(words: Sequence[str]) -> list[int]:
     return places
 
 
-def denied_after(text: Text, last: int) -> bool:
+def denied_after(text: Text, first: int, last: int) -> bool:
     """Whether the words after a match take it back."""
     words = following_words(text, last)
-    return any(is_denial(words[place:]) for place in after_tail(words)) or _taken_back(words)
+    event = any(word in EVENTS for word in text.words[first : last + 1])
+    places = after_tail(words)
+    if any(is_denial(words[place:], event or any(word in EVENTS for word in words[:place])) for place in places):
+        return True
+    return _taken_back(text, first, last, words)
 
 
 def is_adverb(word: str) -> bool:
@@ -66,15 +77,17 @@ def is_adverb(word: str) -> bool:
     return word in ADVERBS or (len(word) > 4 and word.endswith("ly") and word not in RULED_OUT and word not in BLAME)
 
 
-def is_denial(words: Sequence[str]) -> bool:
-    """Whether these words, as the predicate of a subject, deny it."""
+def is_denial(words: Sequence[str], event: bool = True) -> bool:
+    """Whether these words, as the predicate of a subject, deny it. `event` is whether the subject is itself a fault."""
+    if tuple(words[:2]) == ("would", "be") and words[2:3] and words[2] in _WRONG:
+        return True
     place = _skip(words, 0)
     if place >= len(words):
         return False
     if _ruled_out(words, place):
         return place > 0 or len(words) - place <= 2
     if words[place] in ("not", "never"):
-        return _negated_predicate(words, place + 1)
+        return _negated_predicate(words, place + 1, event=event)
     if words[place] in ("no", "nothing", "neither"):
         return _no_predicate(words, place)
     return False
@@ -87,6 +100,8 @@ def is_denial_label(words: Sequence[str]) -> bool:
             return True
         if word == "not" and _negated_predicate([*words[place + 1 :]], 0, nouns=True):
             return True
+    if "what" in words and words[-1] == "not":
+        return True
     return tuple(words[:2]) in (("red", "herrings"), ("red", "herring"), ("non", "issues"), ("false", "leads"))
 
 
@@ -105,7 +120,7 @@ def _ruled_out(words: Sequence[str], place: int) -> bool:
     )
 
 
-def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False) -> bool:
+def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False, event: bool = False) -> bool:
     if place < len(words) and words[place] in ADDITIVE:
         return False
     while place < len(words) and (
@@ -120,6 +135,8 @@ def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False) ->
     word = words[place]
     if nouns:
         return word in LABEL_NOUNS or word in BLAME
+    if event and word in ABSENT:
+        return True
     return word in BLAME or word in FAULTS or (word == "longer" and _blamed(words, place + 1))
 
 
@@ -138,10 +155,31 @@ def _blamed(words: Sequence[str], place: int) -> bool:
     return place < len(words) and (words[place] in BLAME or words[place] in FAULTS)
 
 
-def _taken_back(words: Sequence[str]) -> bool:
-    """`looks like X but is not`: a negated copula that ends the clause."""
+def _taken_back(text: Text, first: int, last: int, words: list[str]) -> bool:
+    """`looks like X but is not`, `X, but it isn't`, `normally suggests X, but ...`: a contrast takes the match back."""
     for place in range(min(4, len(words))):
-        if words[place] in ("but", "though", "although"):
-            rest = [word for word in words[place + 1 :] if word not in ("it", "this", "that")]
-            return len(rest) <= 3 and bool(rest) and rest[-1] == "not" and all(w in AUXILIARIES for w in rest[:-1])
-    return False
+        if words[place] in CONTRASTS:
+            return _reverses(words[place + 1 :])
+    index = last + 1 + len(words)
+    if len(words) > 3 or index >= len(text.words) or text.gaps[index] & LINE or text.words[index] not in CONTRASTS:
+        return False
+    lead = text.clauses[text.clause[first]][max(0, text.place[first] - 6) : text.place[first]]
+    before = [text.words[at] for at in lead]
+    if any(word in GENERIC for word in before) and any(word in SUGGESTING for word in before):
+        return True
+    rest = following_words(text, index)
+    beyond = index + 1 + len(rest)
+    if not rest and beyond < len(text.words):
+        rest = [text.words[beyond], *following_words(text, beyond)]
+    return _reverses(rest)
+
+
+def _reverses(rest: Sequence[str]) -> bool:
+    """Whether a contrasting clause only says that it is not so."""
+    words = [word for word in rest if word not in _PRONOUNS]
+    if words and words[-1] == "not" and len(words) <= 4:
+        return all(word in AUXILIARIES for word in words[:-1])
+    said = [word for word in words if word not in ADVERBS]
+    if said[-2:] in (["not", "support"], ["not", "fit"], ["not", "confirm"], ["ruled", "out"], ["rules", "out"]):
+        return len(rest) != len(words)
+    return bool(rest) and rest[0] in _PRONOUNS and is_denial(rest[1:])

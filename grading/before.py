@@ -18,6 +18,7 @@ from grading.lexicon import (
     CAUSE_STARTS,
     CAUSE_WORDS,
     CLASSIFYING,
+    CONFUSIONS,
     CONTAINING,
     DENIAL_PAIRS,
     DENIAL_WORDS,
@@ -28,6 +29,7 @@ from grading.lexicon import (
     FUNCTIONS,
     INABILITY,
     INFORMATION,
+    LEFT,
     NEGATORS,
     PARTITIVES,
     POLARITY_ITEMS,
@@ -117,13 +119,24 @@ def _walk(scope: Scope, place: int, last: int, role: Role, rules: Rules) -> bool
         if kind == "negator":
             answer = _negator(scope, found, place, last, role, rules)
         elif kind == "denial":
-            answer = not _negated_directly(scope.words, found - 1)
+            answer = _denies(scope, found)
         else:
             answer = _breaker(scope, found, place, last, rules)
         if answer is not None:
             return answer
         found = scope.nearest[found]
     return False
+
+
+def _denies(scope: Scope, found: int) -> bool:
+    """Whether a denial phrase that ends at `found` is not itself denied (`cannot rule out X`)."""
+    words = scope.words
+    pair = (words[found - 1] if found else "", words[found])
+    if pair in CONFUSIONS:
+        return True
+    if pair == ("other", "than"):
+        return not any(word in NEGATORS for word in words[max(0, found - _REACH) : found])
+    return not _negated_directly(words, found - 1 if pair in DENIAL_PAIRS else found)
 
 
 def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules: Rules) -> bool | None:
@@ -140,7 +153,7 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
     if words[found] in INABILITY and _negated_directly(words, found):
         return False
     if rules.qualified_negation:
-        verdict = _qualified(words, found, following)
+        verdict = _qualified(words, found, following, words[last + 1 : last + 2])
         if verdict is not True:
             return verdict
     if rules.broken_function and (
@@ -155,11 +168,11 @@ def _partitive(following: tuple[str, ...]) -> bool:
     return bool(following) and following[0] == "of" and all(word in PARTITIVES for word in following[1:])
 
 
-def _qualified(words: tuple[str, ...], found: int, following: tuple[str, ...]) -> bool | None:
+def _qualified(words: tuple[str, ...], found: int, following: tuple[str, ...], after: tuple[str, ...]) -> bool | None:
     head = following[:3]
     if head and (head[0] in ADDITIVE or head[0] in EMPHATIC):
         return None
-    if any(word in SHORTAGE for word in following):
+    if any(word in SHORTAGE for word in following) or (after and after[0] in LEFT):
         return None
     if ("other", "than") in pairwise(following):
         return False

@@ -26,7 +26,7 @@ def cite(answer: str, calls: Sequence[RecordedCall], rules: Rules) -> Citations:
     used = tuple(dict.fromkeys(_REFERENCE.findall(answer)))
     cited = tuple(reference for reference in used if reference in minted)
     claims = _claims(answer, rules)
-    referenced = sum(bool(_REFERENCE.search(claim)) for claim in claims)
+    referenced = sum(claims)
     return Citations(
         cited=cited,
         unsupported=tuple(reference for reference in used if reference not in minted),
@@ -52,10 +52,10 @@ def _precision(cited: int, used: int, rules: Rules) -> float | None:
     return cited / used
 
 
-def _claims(answer: str, rules: Rules) -> list[str]:
-    lines = answer.split("\n") if rules.claims_by_line else [answer]
-    claims: list[str] = []
-    for line in lines:
+def _claims(answer: str, rules: Rules) -> list[bool]:
+    """The claims of an answer in order: whether each carries a reference."""
+    claims: list[bool] = []
+    for line in answer.split("\n") if rules.claims_by_line else [answer]:
         body = line
         if rules.references_folded and (marker := _LIST_MARKER.match(line)):
             body = line[marker.end() :]
@@ -65,10 +65,11 @@ def _claims(answer: str, rules: Rules) -> list[str]:
     return claims
 
 
-def _add(claims: list[str], fragment: str, rules: Rules) -> None:
+def _add(claims: list[bool], fragment: str, rules: Rules) -> None:
     if not _ALPHANUMERIC.search(fragment):
         return
+    referenced = bool(_REFERENCE.search(fragment))
     if rules.references_folded and claims and not _ALPHANUMERIC.search(_REFERENCE.sub("", fragment)):
-        claims[-1] += " " + fragment
+        claims[-1] = True
         return
-    claims.append(fragment)
+    claims.append(referenced)

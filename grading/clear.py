@@ -10,11 +10,16 @@ from grading.lexicon import (
     ADJECTIVES,
     ALL_CLEAR_PHRASES,
     ALL_CLEAR_VERBS,
+    BEFORE_CHECKING,
     BEFORE_IMPERATIVE,
     CHECKING,
+    CHECKING_NOW,
     CONDITIONALS,
     COPULAS,
+    FAULTS,
     FILLERS,
+    FUNCTION_WORDS,
+    MANNER,
     MORE_ADJECTIVES,
     MORE_COPULAS,
     MORE_FILLERS,
@@ -58,6 +63,8 @@ def _length(rest: Sequence[str], copulas: int, rules: Rules) -> int:
             return len(phrase)
     if not rest:
         return 0
+    if len(rest) > 1 and rest[1] in MANNER and rest[0] not in FUNCTION_WORDS and rest[0] not in FAULTS:
+        return 0 if rest[2:3] == ["as"] else 2
     if rest[0] in MORE_ADJECTIVES or (not rules.narrow_adjectives and rest[0] in WIDE_ADJECTIVES):
         return 1
     return 1 if rest[0] == "good" and len(rest) == 1 and copulas else 0
@@ -95,6 +102,8 @@ def _asserts_nothing(text: Text, first: int) -> bool:
 def _imperative(words: list[str], at: int, clause_start: bool) -> bool:
     if words[at] == "make" and words[at + 1 : at + 2] in (["sure"], ["certain"]):
         return True
+    if words[at] in CHECKING_NOW:
+        return at > 0 and words[at - 1] in BEFORE_CHECKING
     if words[at] not in CHECKING:
         return False
     if at == 0 or (words[:at] and all(word.isdigit() for word in words[:at])):

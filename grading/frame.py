@@ -50,6 +50,8 @@ def is_hypothesis(text: Text, first: int, last: int) -> bool:
     """Whether a match is only supposed: `if it were X`, `X would show 137`."""
     indexes = text.clauses[text.clause[first]]
     place = text.place[first]
+    if indexes[0] and text.gaps[indexes[0]] == COLON and "would" in _last_words(text, text.clause[indexes[0] - 1]):
+        return True
     lead = [text.words[index] for index in indexes[max(0, place - 8) : place]]
     if "if" in lead:
         supposed = lead[lead.index("if") + 1 :]
@@ -60,6 +62,10 @@ def is_hypothesis(text: Text, first: int, last: int) -> bool:
         if rest[:1] == ["would"] and len(rest) > 1 and (rest[1] in WOULD_SHOW or rest[1:3] == ["have", "shown"]):
             return True
     return False
+
+
+def _last_words(text: Text, clause: int) -> list[str]:
+    return [text.words[index] for index in text.clauses[clause][-8:]]
 
 
 def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:

@@ -97,6 +97,9 @@ EMPHATIC = words("doubt question wonder surprise surprising surprisingly coincid
 """`no doubt it was X` asserts X."""
 
 SHORTAGE = words("enough sufficient adequate spare")
+LEFT = words("available left remaining free")
+"""After what a negator names, these make it a shortage too (`no node has cpu left`)."""
+
 """`not enough X` asserts a shortage of X."""
 
 PARTITIVES = words("the its their these those our your all of any both two three four")
@@ -141,6 +144,10 @@ ALL_CLEAR_PHRASES = (
     ("free", "of", "errors"),
 )
 ALL_CLEAR_VERBS = (
+    ("matches", "the", "pods"),
+    ("matches", "the", "pod"),
+    ("match", "the", "pods"),
+    ("match", "the", "pod"),
     ("works", "fine"),
     ("works", "correctly"),
     ("works", "properly"),
@@ -171,8 +178,9 @@ QUALIFIERS = words(
 """After an all-clear word these take the all-clear back (`was healthy until 10:03`)."""
 
 TAIL_NOUNS = words(
-    "configuration config setting settings check checks endpoint endpoints probe probes status state itself "
-    "themselves process step spec definition value values field phase object resource policy section"
+    "resolution lookup lookups connectivity access usage limit limits tag reference label labels configuration "
+    "config setting settings check checks endpoint endpoints probe probes status state itself themselves process "
+    "step spec definition value values field phase object resource policy section"
 )
 """Nouns that may stand between a match and its all-clear (`the liveness probe configuration is fine`)."""
 
@@ -211,7 +219,7 @@ BLAME_ADJECTIVES = words(
     "root real actual underlying main primary true direct immediate likely current probable ultimate original"
 )
 AUXILIARIES = words(
-    "is are was were be been do does did has have had can could will would may might must should seem seems "
+    "is are was were be been being do does did has have had can could will would may might must should seem seems "
     "appear appears look looks s"
 )
 FUNCTION_WORDS = (
@@ -232,7 +240,8 @@ FUNCTIONS = words(
     "selects selecting selected pass passes passing tolerate tolerates respond responds responding complete "
     "completes open create created locate locates parse talk communicate dial query allowed permitted authorized "
     "admitted ready available healthy reachable accessible ships ship provides provide serve serves serving "
-    "receive receives receiving respected honor honour use uses using set sets define defines supply"
+    "answering answers receive receives receiving respected honor honour use uses using set sets define defines "
+    "supply"
 )
 """Normal working. Negated they report a fault of what follows (`cannot reach the database`), and deny nothing."""
 
@@ -262,8 +271,15 @@ DENIAL_PAIRS = frozenset(
         ("speaks", "against"),
         ("evidence", "against"),
         ("opposite", "of"),
+        ("different", "from"),
+        ("distinct", "from"),
+        ("confused", "with"),
+        ("other", "than"),
     }
 )
+CONFUSIONS = frozenset({("mistaken", "for"), ("confused", "with")})
+"""These deny whether they are negated or not (`must not be confused with X`)."""
+
 DENIAL_WORDS = words("unlike exclude excludes excluded excluding eliminates eliminating dismiss dismissed")
 """What denies the thing named after it."""
 
@@ -284,6 +300,22 @@ REPORTED = words("found seen detected observed reported present visible recorded
 
 QUESTION_STARTS = words("is are was were do does did could can has have had will would should might may")
 WOULD_SHOW = words("show appear say report leave read produce")
+
+GENERIC = words("normally usually typically often generally sometimes")
+SUGGESTING = words("suggests suggest indicates indicate means mean points implies imply signals hints looks look")
+CONTRASTS = words("but however though although yet")
+EVENTS = words(
+    "mismatch mismatched error errors failure failures oom oomkilled killed kill crash crashloop backoff loop "
+    "eviction evicted problem problems issue issues typo panic exceeded missing invalid wrong failed failing"
+)
+"""Keywords with these words name a fault, so its not being there denies it; an object that is not there is a fault."""
+
+ABSENT = words("present found visible there shown apparent")
+MANNER = words("fine correctly properly normally successfully")
+"""After a verb these say that all is well (`the image pulls fine`, `was pulled successfully`)."""
+
+CHECKING_NOW = words("verifying checking confirming ensuring validating reviewing")
+BEFORE_CHECKING = words("worth recommend consider suggest suggests try recommends")
 
 VERDICT_NO = frozenset({("no",), ("none",), ("false",), ("ruled", "out"), ("nope",), ("negative",), ("n", "a")})
 LABEL_NOUNS = words("causes cause reasons issues problems suspects culprits suspected candidates")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from grading.rules import Rules
-from grading.text import COLON, OPEN, Text, key_of
+from grading.text import COLON, OPEN, Text, key_of, token_from, token_until
 
 _DIGITS = frozenset("0123456789")
 _NUMBER_JOINTS = frozenset(".,:-")
@@ -26,8 +26,8 @@ def matches(text: Text, key: str, rules: Rules) -> Iterator[tuple[int, int]]:
     joined = text.joined
     found = joined.find(key)
     while found >= 0:
-        first = text.at.get(found)
-        last = text.until.get(found + len(key))
+        first = token_from(text, found)
+        last = token_until(text, found + len(key))
         if first is not None and last is not None and _allowed(text, first, last, rules):
             yield first, last
         found = joined.find(key, found + 1)

@@ -48,7 +48,7 @@ def _clears(role: Role, control: bool, rules: Rules) -> bool:
 
 
 def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: Rules) -> str | None:
-    if rules.negation_after and not kept and denied_after(text, last):
+    if rules.negation_after and not kept and denied_after(text, first, last):
         return "negated_after"
     if clears and all_clear_after(text, first, last, rules):
         return "all_clear"

@@ -1,8 +1,8 @@
 """The graders there are, and what a grader is.
 
 A grader is a pure function from a recorded run and a rubric to a verdict, with a name, a version and the digest of its
-source. Others are found by whoever runs them: an entry point of the group `korvid.graders`, or a function in a file; both
-give a callable with the signature of `GradeFunction`, which `external` wraps.
+source. Others are found by whoever runs them, as an entry point of the group `korvid.graders` or a function in a file;
+both give a callable with the signature of `GradeFunction`, which `external` wraps.
 """
 
 from collections.abc import Callable

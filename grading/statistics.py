@@ -1,7 +1,7 @@
 """Statistics over grades, with the case as the unit.
 
 Repetitions of one case are not independent, so intervals and comparisons are taken over cases: a case counts by its
-share of passes, or by its majority where a method needs a yes or a no. What cannot be estimated is None, never a number.
+share of passes, or by its majority where a method needs a yes or a no. What cannot be estimated is None, not a number.
 Methods come from scipy where it has them; nothing here draws a random number without a seed.
 """
 

@@ -5,6 +5,8 @@ linear in the length of the text. Source: evaluation semantics 5.2.
 """
 
 import re
+from bisect import bisect_left
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
@@ -19,13 +21,14 @@ HARD = STOP | QUESTION | LINE
 NUMBER_MARK = "\0"
 """Stands between two tokens of a joined text where a digit meets a digit, so that `1.37` never reads as `137`."""
 
-_TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
+_PIECE = re.compile(r"([^A-Za-z0-9]*)([A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+|\Z)")
+"""What separates two tokens, and the token; the last piece has none."""
+
 _APOSTROPHES = frozenset("'’ʼ‘´`")
 _SPACED_HYPHEN = re.compile(r"\s-\s")
 _DASHES = re.compile(r"\s-{1,3}\s|[-=]>|→|⇒")
 _TIGHT = frozenset(".,:")
 _MARKUP = str.maketrans("", "", "*_`~\"'")
-_DIGITS = frozenset("0123456789")
 _BITS = {
     ",": COMMA,
     ":": COLON,
@@ -54,8 +57,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 class Text(msgspec.Struct, frozen=True, kw_only=True):
     """A cut text. Lists run by token, `clauses` by clause; `gaps` has one entry more, for what follows the last token.
 
-    `gaps[i]` are the boundary bits between token `i - 1` and token `i`; `joined` is all tokens run together, with `at`
-    and `until` from its offsets to the token that starts or ends there. `scopes` keeps the clauses already marked.
+    `gaps[i]` are the boundary bits between token `i - 1` and token `i`; `joined` is all tokens run together, and
+    `until` the offset in it at which each of them ends. `scopes` keeps the clauses already marked.
     """
 
     source: str
@@ -67,16 +70,15 @@ class Text(msgspec.Struct, frozen=True, kw_only=True):
     clauses: list[list[int]]
     gaps: list[int]
     joined: str
-    at: dict[int, int]
-    until: dict[int, int]
+    until: list[int]
     scopes: dict[int, Scope]
 
 
 def cut(source: str, rules: Rules) -> Text:
     """The tokens and clauses of `source` under `rules`."""
     words, starts, ends, gaps = _tokens(source, rules)
-    clause, place, clauses = _clauses(words, gaps, rules)
-    joined, at, until = _join(words, rules.whole_numbers)
+    clause, place, clauses = _clauses(len(words), gaps, rules)
+    joined, until = _join(words, rules.whole_numbers)
     return Text(
         source=source,
         words=words,
@@ -87,7 +89,6 @@ def cut(source: str, rules: Rules) -> Text:
         clauses=clauses,
         gaps=gaps,
         joined=joined,
-        at=at,
         until=until,
         scopes={},
     )
@@ -105,33 +106,35 @@ def _tokens(source: str, rules: Rules) -> tuple[list[str], list[int], list[int],
     ends: list[int] = []
     gaps: list[int] = []
     seen: dict[str, int] = {" ": 0, "": 0}
+    contractions, tied = rules.contractions, rules.one_sentence
     end = 0
-    for found in _TOKEN.finditer(source):
-        start = found.start()
-        gap = source[end:start]
+    for gap, token in _PIECE.findall(source):
+        start = end + len(gap)
         bits = seen.get(gap)
         if bits is None:
             bits = seen[gap] = _boundary(gap, rules)
-        word = found.group().lower()
-        if bits and rules.one_sentence:
+        if not token:
+            gaps.append(bits)
+            break
+        if bits and tied:
             bits = _untie(bits, gap, source, end, start, words)
-        if rules.contractions:
+        end = start + len(token)
+        word = token.lower()
+        if contractions:
             if word == "t" and gap in _APOSTROPHES and words and words[-1] in STEMS:
                 words[-1] = STEMS[words[-1]]
-                ends[-1] = found.end()
+                ends[-1] = end
                 start, word, bits = starts[-1], "not", 0
             elif word in BARE_CONTRACTIONS:
                 words.append(BARE_CONTRACTIONS[word])
                 starts.append(start)
-                ends.append(found.end())
+                ends.append(end)
                 gaps.append(bits)
                 word, bits = "not", 0
-        end = found.end()
         words.append(word)
         starts.append(start)
         ends.append(end)
         gaps.append(bits)
-    gaps.append(_boundary(source[end:], rules))
     return words, starts, ends, gaps
 
 
@@ -161,44 +164,55 @@ def _untie(bits: int, gap: str, source: str, end: int, start: int, words: list[s
     return bits
 
 
-def _clauses(words: list[str], gaps: list[int], rules: Rules) -> tuple[list[int], list[int], list[list[int]]]:
+def _clauses(size: int, gaps: list[int], rules: Rules) -> tuple[list[int], list[int], list[list[int]]]:
     clause: list[int] = []
     place: list[int] = []
     clauses: list[list[int]] = []
     outer: list[int] = []
     current = -1
-    for index in range(len(words)):
-        bits = gaps[index]
-        if current < 0 or bits:
-            resumed = rules.one_sentence and bits == CLOSE and bool(outer)
-            if resumed:
-                current = outer.pop()
-            else:
-                if bits & HARD or not rules.one_sentence:
-                    outer.clear()
-                elif bits == OPEN and current >= 0:
-                    outer.append(current)
-                current = len(clauses)
-                clauses.append([])
-        clause.append(current)
-        place.append(len(clauses[current]))
-        clauses[current].append(index)
+    openings = [index for index in range(size) if gaps[index] or not index]
+    for first, beyond in zip(openings, [*openings[1:], size], strict=True):
+        bits = gaps[first]
+        if rules.one_sentence and bits == CLOSE and outer:
+            current = outer.pop()
+        else:
+            if bits & HARD or not rules.one_sentence:
+                outer.clear()
+            elif bits == OPEN and current >= 0:
+                outer.append(current)
+            current = len(clauses)
+            clauses.append([])
+        members = clauses[current]
+        clause += [current] * (beyond - first)
+        place += range(len(members), len(members) + beyond - first)
+        members += range(first, beyond)
     return clause, place, clauses
 
 
-def _join(words: list[str], marked: bool) -> tuple[str, dict[int, int], dict[int, int]]:
-    pieces: list[str] = []
-    at: dict[int, int] = {}
-    until: dict[int, int] = {}
-    offset = 0
-    digit = False
-    for index, word in enumerate(words):
-        if marked and digit and word[0] in _DIGITS:
-            pieces.append(NUMBER_MARK)
-            offset += 1
-        at[offset] = index
-        offset += len(word)
-        until[offset] = index
-        pieces.append(word)
-        digit = word[-1] in _DIGITS
-    return "".join(pieces), at, until
+def _join(words: list[str], marked: bool) -> tuple[str, list[int]]:
+    """The words run together, and the offset at which each one ends."""
+    pieces = words
+    if marked:
+        # Only a digit sorts before a letter here.
+        joints = [at for at in range(1, len(words)) if words[at][0] <= "9" and words[at - 1][-1] <= "9"]
+        if joints:
+            pieces = list(words)
+            for at in joints:
+                pieces[at] = NUMBER_MARK + pieces[at]
+    return "".join(pieces), list(accumulate(map(len, pieces)))
+
+
+def token_from(text: Text, offset: int) -> int | None:
+    """The token that starts at an offset of the joined text, or None."""
+    if offset and text.joined[offset - 1] == NUMBER_MARK:
+        offset -= 1
+    if not offset:
+        return 0
+    before = token_until(text, offset)
+    return None if before is None else before + 1
+
+
+def token_until(text: Text, offset: int) -> int | None:
+    """The token that ends at an offset of the joined text, or None."""
+    at = bisect_left(text.until, offset)
+    return at if at < len(text.until) and text.until[at] == offset else None
