@@ -89,5 +89,5 @@ def whole(at: At, at_least: int) -> int:
 
 
 def _type_name(value: Any) -> str:
-    names = {dict: "a mapping", list: "a list", str: "text", bool: "a boolean", type(None): "nothing"}
-    return names.get(type(value), f"a {type(value).__name__}")
+    names = {dict: "a mapping", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
+    return "nothing" if value is None else names.get(type(value), "a timestamp")
