@@ -20,8 +20,10 @@ from grading.lexicon import (
     FUNCTION_WORDS,
     GENERIC,
     LABEL_NOUNS,
+    LIMITS,
     PREPOSITIONS,
     PROBLEM_NOUNS,
+    REACHED,
     RULED_OUT,
     SUGGESTING,
 )
@@ -65,10 +67,10 @@ def after_tail(words: Sequence[str]) -> list[int]:
 def denied_after(text: Text, first: int, last: int) -> bool:
     """Whether the words after a match take it back."""
     words = following_words(text, last)
-    event = any(word in EVENTS for word in text.words[first : last + 1])
-    places = after_tail(words)
-    if any(is_denial(words[place:], event or any(word in EVENTS for word in words[:place])) for place in places):
-        return True
+    subject = text.words[first : last + 1]
+    for place in after_tail(words):
+        if is_denial(words[place:], _faulty_states([*subject, *words[:place]])):
+            return True
     return _taken_back(text, first, last, words)
 
 
@@ -77,8 +79,14 @@ def is_adverb(word: str) -> bool:
     return word in ADVERBS or (len(word) > 4 and word.endswith("ly") and word not in RULED_OUT and word not in BLAME)
 
 
-def is_denial(words: Sequence[str], event: bool = True) -> bool:
-    """Whether these words, as the predicate of a subject, deny it. `event` is whether the subject is itself a fault."""
+def _faulty_states(subject: Sequence[str]) -> frozenset[str]:
+    """What it means for such a subject to be at fault, beyond what is a fault of anything."""
+    states = ABSENT if any(word in EVENTS for word in subject) else frozenset()
+    return states | REACHED if any(word in LIMITS for word in subject) else states
+
+
+def is_denial(words: Sequence[str], faults: frozenset[str] = ABSENT) -> bool:
+    """Whether these words, as the predicate of a subject, deny it. `faults` are states that are faults of it alone."""
     if tuple(words[:2]) == ("would", "be") and words[2:3] and words[2] in _WRONG:
         return True
     place = _skip(words, 0)
@@ -87,7 +95,7 @@ def is_denial(words: Sequence[str], event: bool = True) -> bool:
     if _ruled_out(words, place):
         return place > 0 or len(words) - place <= 2
     if words[place] in ("not", "never"):
-        return _negated_predicate(words, place + 1, event=event)
+        return _negated_predicate(words, place + 1, faults=faults)
     if words[place] in ("no", "nothing", "neither"):
         return _no_predicate(words, place)
     return False
@@ -120,7 +128,9 @@ def _ruled_out(words: Sequence[str], place: int) -> bool:
     )
 
 
-def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False, event: bool = False) -> bool:
+def _negated_predicate(
+    words: Sequence[str], place: int, nouns: bool = False, faults: frozenset[str] = frozenset()
+) -> bool:
     if place < len(words) and words[place] in ADDITIVE:
         return False
     while place < len(words) and (
@@ -135,9 +145,7 @@ def _negated_predicate(words: Sequence[str], place: int, nouns: bool = False, ev
     word = words[place]
     if nouns:
         return word in LABEL_NOUNS or word in BLAME
-    if event and word in ABSENT:
-        return True
-    return word in BLAME or word in FAULTS or (word == "longer" and _blamed(words, place + 1))
+    return word in faults or word in BLAME or word in FAULTS or (word == "longer" and _blamed(words, place + 1))
 
 
 def _no_predicate(words: Sequence[str], place: int) -> bool:

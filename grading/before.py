@@ -24,13 +24,16 @@ from grading.lexicon import (
     DENIAL_WORDS,
     DETERMINERS,
     EMPHATIC,
+    EXISTENTIAL,
     FAULTS,
     FINDING,
     FUNCTIONS,
     INABILITY,
     INFORMATION,
     LEFT,
+    NAMING,
     NEGATORS,
+    OBJECTS,
     PARTITIVES,
     POLARITY_ITEMS,
     PROBLEM_NOUNS,
@@ -150,6 +153,8 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
         and _partitive(following)
     ):
         return False
+    if rules.absent_objects and _absent_object(words, found, place, last):
+        return None
     if words[found] in INABILITY and _negated_directly(words, found):
         return False
     if rules.qualified_negation:
@@ -197,6 +202,19 @@ def _broken_function(words: tuple[str, ...], found: int, following: tuple[str, .
             passive = following[1:2]
             return bool(passive) and passive[0] in FUNCTIONS
     return False
+
+
+def _absent_object(words: tuple[str, ...], found: int, place: int, last: int) -> bool:
+    """`there is no Secret named x`: the match is a thing that is not there, and that is the fault."""
+    lead = words[found + 1 : place]
+    if words[found] != "no" or last >= len(words) or words[last] not in OBJECTS or len(lead) > 2:
+        return False
+    if any(word in FAULTS for word in lead):
+        return False
+    after = words[last + 1 : last + 4]
+    if not after or after[0] in NAMING or after[0] in CAUSE_WORDS or after[0] in BREAKERS:
+        return True
+    return after[0] in AUXILIARIES and len(after) > 1 and after[1] in EXISTENTIAL
 
 
 def _broken_match(scope: Scope, found: int, place: int, last: int) -> bool:

@@ -263,6 +263,13 @@ CHANGES: tuple[Change, ...] = (
         "Leaked thinking is not the answer",
         """A model's thinking that leaked into its answer between tags named every cause it weighed.""",
     ),
+    _change(
+        "R-12",
+        "absent_objects",
+        "A thing that is not there is named as the fault",
+        """`There is no Secret named smtp` and `no StorageClass exists` were read as denying the Secret and the class.
+        That holds for faults (`no OOM kill`), not for objects that should be there.""",
+    ),
 )
 
 LATEST = len(CHANGES) + 1

@@ -9,6 +9,7 @@ from grading.lexicon import (
     PROBLEM_NOUNS,
     QUESTION_STARTS,
     VERDICT_NO,
+    WOULD_SEE,
     WOULD_SHOW,
 )
 from grading.rules import Rules
@@ -53,6 +54,8 @@ def is_hypothesis(text: Text, first: int, last: int) -> bool:
     if indexes[0] and text.gaps[indexes[0]] == COLON and "would" in _last_words(text, text.clause[indexes[0] - 1]):
         return True
     lead = [text.words[index] for index in indexes[max(0, place - 8) : place]]
+    if (lead[:1] == ["had"] and "been" in lead) or lead[:1] == ["were"] or _would_see(lead):
+        return True
     if "if" in lead:
         supposed = lead[lead.index("if") + 1 :]
         return "were" in supposed or ("had" in supposed and "been" in supposed)
@@ -62,6 +65,12 @@ def is_hypothesis(text: Text, first: int, last: int) -> bool:
         if rest[:1] == ["would"] and len(rest) > 1 and (rest[1] in WOULD_SHOW or rest[1:3] == ["have", "shown"]):
             return True
     return False
+
+
+def _would_see(lead: list[str]) -> bool:
+    """`we would see X`, `one would expect an X`."""
+    near = lead[-5:]
+    return "would" in near and any(word in WOULD_SEE for word in near[near.index("would") + 1 :][:2])
 
 
 def _last_words(text: Text, clause: int) -> list[str]:

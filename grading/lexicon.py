@@ -110,7 +110,9 @@ MORE_COPULAS = COPULAS | words("s has have been remain remains stay stays")
 MORE_FILLERS = FILLERS | words("now also both currently already entirely absolutely otherwise fully very")
 ADJECTIVES = words("fine normal ok okay healthy correct clean green passing succeeding")
 WIDE_ADJECTIVES = ADJECTIVES | {"working", "good"}
-MORE_ADJECTIVES = ADJECTIVES | words("valid sound intact successful uneventful unremarkable")
+MORE_ADJECTIVES = ADJECTIVES | words(
+    "reachable responsive accessible valid sound intact successful uneventful unremarkable"
+)
 ALL_CLEAR_PHRASES = (
     ("as", "expected"),
     ("working", "as", "expected"),
@@ -196,17 +198,17 @@ CONDITIONALS = words("whether if once until unless when assuming provided should
 
 BLAME = words(
     "cause causes reason reasons issue issues problem problems culprit culprits fault explanation trigger source "
-    "factor answer case responsible involved relevant related blame suspect driver occurring happening happen "
-    "happened occur occurred apply applies explain explains observed detected evident indicated mentioned "
-    "supported suggested seen recorded logged confirmed concern why what it play applicable implicated "
-    "contributing contributor"
+    "factor case responsible involved relevant related blame suspect driver occurring happening happen happened "
+    "occur occurred apply applies explain explains observed detected evident indicated mentioned supported "
+    "suggested seen recorded logged confirmed concern why what it play applicable implicated contributing "
+    "contributor"
 )
 """What a negated statement after a match must say to take the blame from it."""
 
 FAULTS = words(
-    "failing failed fail fails failure failures broken wrong missing exceeded exhausted mismatched incorrect "
-    "invalid unhealthy stuck full empty misconfigured crashing crashed crash killed problematic faulty degraded "
-    "expired bad erroring error errors flapping affected"
+    "exceed exceeds failing failed fail fails failure failures broken wrong missing exceeded exhausted mismatched "
+    "incorrect invalid unhealthy stuck full empty misconfigured crashing crashed crash killed problematic faulty "
+    "degraded expired bad erroring error errors flapping affected"
 )
 """Faulty states: negated after a match they are an all-clear (`the probe is not failing`)."""
 
@@ -299,6 +301,7 @@ REPORTED = words("found seen detected observed reported present visible recorded
 """What closes a list without making it a statement (`no OOM kills, image pull failures or probe errors were found`)."""
 
 QUESTION_STARTS = words("is are was were do does did could can has have had will would should might may")
+WOULD_SEE = words("see expect show report say find")
 WOULD_SHOW = words("show appear say report leave read produce")
 
 GENERIC = words("normally usually typically often generally sometimes")
@@ -309,6 +312,21 @@ EVENTS = words(
     "eviction evicted problem problems issue issues typo panic exceeded missing invalid wrong failed failing"
 )
 """Keywords with these words name a fault, so its not being there denies it; an object that is not there is a fault."""
+
+LIMITS = words("limit limits quota threshold deadline budget")
+REACHED = words("reached hit")
+"""Of a limit these are the fault: negated they clear it (`the memory limit was never reached`)."""
+
+OBJECTS = words(
+    "secret secrets configmap configmaps map storageclass storageclasses class endpoint endpoints endpointslice "
+    "endpointslices service services pvc persistentvolumeclaim claim volume volumes tag image manifest pod pods "
+    "node nodes permission permissions credentials certificate variable var namespace serviceaccount account "
+    "replica replicas provisioner binary executable file"
+)
+"""Things whose absence is a fault: `there is no Secret` blames the Secret."""
+
+NAMING = words("named called with exists exist in for behind that available at or and to matching")
+"""What goes on about a thing that is not there."""
 
 ABSENT = words("present found visible there shown apparent")
 MANNER = words("fine correctly properly normally successfully")

@@ -44,3 +44,4 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     wider_all_clear: bool = False
     questions: bool = False
     visible_answer: bool = False
+    absent_objects: bool = False

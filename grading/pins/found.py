@@ -149,4 +149,8 @@ FOUND: dict[str, tuple[Pin, ...]] = {
             forbidden=_OOM,
         ),
     ),
+    "R-12": (
+        claim("a missing object is blamed", "There is no Secret named smtp.", True, (("secret",),)),
+        claim("so is one that does not exist", "No StorageClass exists.", True, (("storageclass",),)),
+    ),
 }
