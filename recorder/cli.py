@@ -125,7 +125,8 @@ def _print_summary(summary: "Summary") -> None:
     errors = f"{summary.provider_errors} provider errors, {summary.harness_invalid} invalid"
     before = f" ({summary.already_recorded} were there already)" if summary.already_recorded else ""
     share = 100 * summary.harness_cpu_s / summary.wall_s if summary.wall_s else 0.0
-    output.print_line(f"campaign   {summary.campaign_id}")
+    stopped = ", stopped before its end" if summary.interrupted else ""
+    output.print_line(f"campaign   {summary.campaign_id}{stopped}")
     output.print_line(f"recorded   {summary.recorded} of {summary.planned} runs{before}: {errors}")
     output.print_line(
         f"model      {summary.input_tokens} tokens in, {summary.output_tokens} out, {summary.tool_calls} tool calls"

@@ -55,9 +55,9 @@ class Board:
 
 @contextmanager
 def board(total: int) -> Iterator[Board]:
-    """Show the progress of `total` runs on stderr."""
+    """Show the progress of `total` runs on stderr; with 0 there is no bar, only notes."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not total or not console.is_terminal:
         yield Board(console, None, total)
         return
     columns = (

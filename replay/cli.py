@@ -27,7 +27,8 @@ def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
     for check in verify_all(path):
         checks.append(check)
         if not as_json:
-            output.print_line(f"{check.run_id}: {check.detail}" + (f", {check.status}" if check.status else ""))
+            status = f", {check.status}" if check.state == "complete" else ""
+            output.print_line(f"{check.run_id}: {check.detail}{status}")
     corrupt = sum(check.state == "corrupt" for check in checks)
     if as_json:
         output.print_json(checks)

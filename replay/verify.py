@@ -50,6 +50,9 @@ def verify_run(log: Path) -> RunCheck:
         detail = str(error)
     end = reader.end
     state = "corrupt" if detail or end is None else end.state
+    status = reader.finished.status if state == "complete" and reader.finished else None
+    if status == "interrupted":
+        state, detail = "interrupted", f"interrupted by its recorder, {derived.events} events, the log is closed"
     return RunCheck(
         run_id=run_id_of(log),
         path=str(log),
@@ -61,7 +64,7 @@ def verify_run(log: Path) -> RunCheck:
         requests=derived.requests,
         unknown_events=derived.unknown,
         sha256=end.sha256 if end else "",
-        status=reader.finished.status if state == "complete" and reader.finished else None,
+        status=status,
     )
 
 
