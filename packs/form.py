@@ -30,6 +30,7 @@ _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SCALARS = (str, int, float, bool)
 _GRADED = ("must_mention", "expected_evidence")
 _GRADED_OPTIONAL = ("must_not_mention", "symptom")
+RESERVED = frozenset({"$datetime", "$date"})
 CONTROL = "none"
 """The root cause label of a negative control."""
 
@@ -37,6 +38,7 @@ CONTROL = "none"
 def case(top: At) -> Case:
     """The case that a whole document describes. Raises `CaseError`."""
     parts = members(top, ("id", "stimulus", "rubric", "pins"), ("notes",))
+    _refuse_reserved(top)
     kind: CaseKind = get_args(CaseKind)["turns" in mapping(parts["stimulus"])]
     stimulus = _stimulus(parts["stimulus"], kind)
     rubric = _rubric(parts["rubric"], kind)
@@ -51,6 +53,18 @@ def case(top: At) -> Case:
         pins=_pins(parts["pins"], kind, len(stimulus.turns)),
         notes=text(parts["notes"]) if "notes" in parts else "",
     )
+
+
+def _refuse_reserved(at: At) -> None:
+    """Refuse keys by which a log tells a timestamp from text."""
+    if isinstance(at.value, list):
+        for item in items(at):
+            _refuse_reserved(item)
+    elif isinstance(at.value, dict):
+        for key in at.value:
+            if key in RESERVED:
+                raise refuse(At(at.file, below(at, key).path, key), "the key is reserved for timestamps", "rename it")
+            _refuse_reserved(below(at, key))
 
 
 def _slug(at: At) -> str:

@@ -20,6 +20,9 @@ MAX_CHARS = 4_000_000
 MAX_DEPTH = 40
 """Levels of nesting; a Pod manifest has about 12."""
 
+MAX_DIGITS = 18
+"""Characters of a whole number: what a signed 64-bit number always holds."""
+
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _INT = re.compile(r"-?(0|[1-9][0-9]*)")
@@ -146,7 +149,7 @@ def _scalar(file: str, path: str, text: str) -> Any:
     if text.lower() in _BOOL_WORDS:
         way = f'quote it if text is meant ("{text}"), else write true or false'
         raise problem(file, path, "some YAML readers take this word for a boolean", text, way)
-    if _INT.fullmatch(text):
+    if _INT.fullmatch(text) and len(text) <= MAX_DIGITS:
         return int(text)
     if _FLOAT.fullmatch(text) and repr(float(text)) == text:
         return float(text)

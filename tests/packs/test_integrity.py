@@ -1,5 +1,6 @@
 """The bundled pack keeps its own promises: fair names, whole fixtures, evidence in reach, answers judged as pinned."""
 
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
@@ -151,3 +152,69 @@ def test_a_failed_job_counts_attempts() -> None:
     job = next(item for item in case.stimulus.cluster.objects if item["kind"] == "Job")
     pods = [item for item in case.stimulus.cluster.objects if item["kind"] == "Pod"]
     assert job["status"]["failed"] == len(pods) == job["spec"]["backoffLimit"] + 1
+
+
+@every_case
+def test_a_workload_counts_the_ready_pods_that_it_owns(case: Case) -> None:
+    objects = case.stimulus.cluster.objects
+    for workload in (item for item in objects if item["kind"] in {"Deployment", "ReplicaSet"}):
+        ready = sum(_is_ready(pod) for pod in _pods_of(workload, objects))
+        assert workload["status"].get("readyReplicas", 0) == ready
+    for replicaset in (item for item in objects if item["kind"] == "ReplicaSet"):
+        alive = [pod for pod in _pods_of(replicaset, objects) if pod["status"]["phase"] not in {"Failed", "Succeeded"}]
+        assert replicaset["status"]["replicas"] == len(alive)
+
+
+def _pods_of(owner: dict[str, Any], objects: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    owned = [
+        item
+        for item in objects
+        if any(ref["uid"] == owner["metadata"]["uid"] for ref in item["metadata"].get("ownerReferences", ()))
+    ]
+    pods = [item for item in owned if item["kind"] == "Pod"]
+    return pods + [pod for item in owned if item["kind"] == "ReplicaSet" for pod in _pods_of(item, objects)]
+
+
+def _is_ready(pod: dict[str, Any]) -> bool:
+    return any(item["type"] == "Ready" and item["status"] == "True" for item in pod["status"]["conditions"])
+
+
+@every_case
+def test_time_runs_forward_in_a_fixture(case: Case) -> None:
+    cluster = case.stimulus.cluster
+    created = {item["metadata"]["uid"]: item["metadata"]["creationTimestamp"] for item in cluster.objects}
+    for event in cluster.events:
+        assert created[event["involvedObject"]["uid"]] <= event["firstTimestamp"] <= event["lastTimestamp"]
+    for item in cluster.objects:
+        for owner in item["metadata"].get("ownerReferences", ()):
+            assert created[owner["uid"]] <= item["metadata"]["creationTimestamp"]
+        for status in item["status"].get("containerStatuses", ()) if item["kind"] == "Pod" else ():
+            assert _starts(status) == sorted(_starts(status))
+            assert all(moment >= item["metadata"]["creationTimestamp"] for moment in _starts(status))
+
+
+def _starts(status: dict[str, Any]) -> list[str]:
+    """When the last and the current instance of a container ran; the runtime gives no start to one that never did."""
+    moments = []
+    for state in (
+        status["lastState"].get("terminated"),
+        status["state"].get("terminated"),
+        status["state"].get("running"),
+    ):
+        moments += [state[key] for key in ("startedAt", "finishedAt") if state and key in state]
+    return [moment for moment in moments if not moment.startswith("1970-")]
+
+
+@every_case
+def test_the_addresses_of_pods_belong_to_their_nodes(case: Case) -> None:
+    objects = case.stimulus.cluster.objects
+    nodes = {item["metadata"]["name"]: item for item in objects if item["kind"] == "Node"}
+    for pod in (item for item in objects if item["kind"] == "Pod"):
+        name = pod["spec"].get("nodeName")
+        if name is None:
+            assert "podIP" not in pod["status"]
+            continue
+        addresses = [item["address"] for item in nodes[name]["status"]["addresses"]]
+        assert pod["status"]["hostIP"] in addresses
+        if "podIP" in pod["status"]:
+            assert ip_address(pod["status"]["podIP"]) in ip_network(nodes[name]["spec"]["podCIDR"])

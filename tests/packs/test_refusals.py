@@ -19,6 +19,7 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("an id that is a path", "id", "../etc", "id: is no case id ('../etc')"),
     ("an id that ends in a hyphen", "id", "queue-", "id: is no case id"),
     ("a missing id", "id", ..., "id: missing"),
+    ("a reserved key", f"{POD}/metadata/annotations", {"$date": "x"}, "annotations.$date: the key is reserved"),
     ("an unknown key of a case", "rubrics", {}, "rubrics: unknown key ('rubrics') - did you mean rubric?"),
     ("an unknown key of a stimulus", "stimulus/screen", "pods", "stimulus.screen: unknown key"),
     ("an unknown key of an interaction", "stimulus/interaction/pane", {}, "stimulus.interaction.pane: unknown key"),
