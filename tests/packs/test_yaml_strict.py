@@ -9,6 +9,8 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from packs import yaml_strict
+from packs.loader import load_pack
 from packs.yaml_strict import MAX_DEPTH, load, reads_as_text
 from schemas.errors import CaseError
 
@@ -80,7 +82,7 @@ def test_a_word_that_readers_read_differently_is_refused_with_its_place(word: st
         ("? [a]\n: b", "a key must be text"),
         ("a: 1\n---\nb: 2", "more than one document"),
         ("", "the file is empty"),
-        ("a: [1", "line 2, column 1: not YAML"),
+        ("a: [1", "not YAML: "),
         ("a: b: c", "line 1, column 5: not YAML"),
         ("\x00", "not YAML"),
     ],
@@ -102,6 +104,14 @@ def test_depth_is_bounded() -> None:
 def test_size_is_bounded() -> None:
     with pytest.raises(CaseError, match="more than 4000000 characters"):
         load("a" * 4_000_001, "f.yaml")
+
+
+def test_a_pack_reads_alike_with_and_without_libyaml(monkeypatch: pytest.MonkeyPatch) -> None:
+    digests = set()
+    for name in ("CSafeLoader", "SafeLoader"):
+        monkeypatch.setattr(yaml_strict, "_LOADER", getattr(yaml, name, yaml.SafeLoader))
+        digests.add(load_pack("scenarios").sha256)
+    assert len(digests) == 1
 
 
 _PLAIN = st.recursive(
