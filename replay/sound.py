@@ -7,6 +7,7 @@ either taken whole here or not at all, so the two never disagree on what can be 
 """
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,9 @@ _MAX_RAW_BYTES = 64 << 20
 _MAX_WINDOW = 1 << 27
 _ESCAPE = "\ufdd0".encode()
 _HEAD = b'{"type":"'
+_FIRST_TYPE = b"run_started"
 _LAST_TYPE = b"run_finished"
+_BRACE = ord("}")
 
 
 class SoundLog(msgspec.Struct, frozen=True):
@@ -45,24 +48,23 @@ _last = msgspec.json.Decoder(_Last)
 def read_sound(path: Path, wanted: frozenset[bytes]) -> SoundLog | None:
     """The log at `path`, or None if it is not plainly sound. `wanted` must name `run_started` and `run_finished`."""
     data = _decompressed(path)
-    if data is None or _ESCAPE in data:
+    # The escape begins with the only 0xEF of most logs: looking for one byte is twenty times as fast.
+    if data is None or (_ESCAPE[0] in data and _ESCAPE in data) or not data.endswith(b"}\n"):
         return None
-    lines = data.split(b"\n")
-    if len(lines) < 3 or lines.pop():
-        return None
-    kept = _in_order(lines, wanted)
+    kept = _in_order(data, wanted)
     if kept is None:
         return None
-    closing = len(data) - len(lines[-1]) - 1
-    digest = hashlib.sha256(memoryview(data)[:closing])
+    lines, closing, count = kept
+    view = memoryview(data)
+    digest = hashlib.sha256(view[:closing])
     try:
-        last = _last.decode(lines[-1])
+        last = _last.decode(view[closing:])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if last.sha256 != digest.hexdigest() or last.events != len(lines) or not _is_current(lines[0]):
+    if last.sha256 != digest.hexdigest() or last.events != count or not _is_current(lines[0][1]):
         return None
-    digest.update(memoryview(data)[closing:])
-    return SoundLog(lines=kept, sha256=digest.hexdigest(), events=len(lines), raw_bytes=len(data))
+    digest.update(view[closing:])
+    return SoundLog(lines=lines, sha256=digest.hexdigest(), events=count, raw_bytes=len(data))
 
 
 def _decompressed(path: Path) -> bytes | None:
@@ -81,20 +83,36 @@ def _decompressed(path: Path) -> bytes | None:
     return data if frame.eof and not frame.unused_data and len(data) <= _MAX_RAW_BYTES else None
 
 
-def _in_order(lines: list[bytes], wanted: frozenset[bytes]) -> list[tuple[bytes, bytes]] | None:
-    """The wanted lines, or None if one line is not the event that comes next."""
+def _in_order(data: bytes, wanted: frozenset[bytes]) -> tuple[list[tuple[bytes, bytes]], int, int] | None:
+    """The wanted lines, where the last line begins, and how many lines there are.
+
+    None if a line is not the event that comes next, or the first and the last are not those of a whole log.
+    """
     kept: list[tuple[bytes, bytes]] = []
     kind = b""
-    for number, line in enumerate(lines):
-        end = line.find(b'"', 9)
-        if not line.startswith(_HEAD) or not line.startswith(b'","seq":%d,' % number, end) or not line.endswith(b"}"):
+    at = start = number = 0
+    size = len(data)
+    while at < size:
+        start = at
+        end = data.find(b'"', start + len(_HEAD))
+        at = data.find(b"\n", start) + 1
+        if not data.startswith(_HEAD, start) or not data.startswith(_numbered(number), end):
             return None
-        kind = line[9:end]
-        if (number == 0) != (kind == b"run_started") or (kind == _LAST_TYPE and number != len(lines) - 1):
+        if data[at - 2] != _BRACE or end > at:
             return None
+        kind = data[start + len(_HEAD) : end]
         if kind in wanted:
-            kept.append((kind, line))
-    return kept if kind == _LAST_TYPE else None
+            kept.append((kind, data[start : at - 1]))
+            if (kind == _FIRST_TYPE) != (number == 0) or (kind == _LAST_TYPE and at != size):
+                return None
+        number += 1
+    return (kept, start, number) if kind == _LAST_TYPE and kept[0][0] == _FIRST_TYPE else None
+
+
+@cache
+def _numbered(number: int) -> bytes:
+    """How a line goes on after its type; a campaign's runs share the numbers, and a run has at most some thousands."""
+    return b'","seq":%d,' % number
 
 
 def _is_current(first: bytes) -> bool:
