@@ -6,11 +6,12 @@ trimmed ourselves is a conversation of its own: requests are compared only where
 message. Sources: design (Validity); ollama#17427, ollama#3427.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
+from recorder.transport.usage import server_counts
 from schemas.events import ContextChecked, ModelRequest, ModelResponse
 
 Verdict = Literal["intact", "truncated", "unknown"]
@@ -47,15 +48,15 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
 
 def observe(request: ModelRequest, response: ModelResponse, chars: int, reasoning_chars: int = 0) -> Observation:
     """The observation that two events make, with the counts of `server_usage`: a client library's may be estimates."""
-    counts = response.server_usage or {}
+    counts = server_counts(request.dialect, response.server_usage or {})
     return Observation(
         request=request.request,
         messages=tuple(number for first, last in request.messages for number in range(first, last + 1)),
         chars=chars,
         body_bytes=request.body_bytes,
-        prompt_tokens=_count(counts, "prompt_eval_count", "prompt_tokens"),
-        output_tokens=_count(counts, "eval_count", "completion_tokens"),
-        cached_tokens=_cached(counts),
+        prompt_tokens=counts.input_tokens,
+        output_tokens=counts.output_tokens,
+        cached_tokens=counts.cached_tokens,
         toolset=request.toolset,
         reasoning_chars=reasoning_chars,
     )
@@ -139,25 +140,4 @@ def _continued(seen: Observation, previous: Sequence[Observation]) -> Observatio
         size = len(earlier.messages)
         if earlier.toolset == seen.toolset and size < len(seen.messages) and seen.messages[:size] == earlier.messages:
             return earlier
-    return None
-
-
-def _count(counts: Mapping[str, Any], *names: str) -> int | None:
-    """The first positive count under one of the names, at the top or under `usage`; 0 is what a cached prompt shows."""
-    nested = counts.get("usage")
-    for place in (counts, nested if isinstance(nested, dict) else {}):
-        for name in names:
-            value = place.get(name)
-            if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-                return value
-    return None
-
-
-def _cached(counts: Mapping[str, Any]) -> int | None:
-    nested = counts.get("usage")
-    for place in (counts, nested if isinstance(nested, dict) else {}):
-        details = place.get("prompt_tokens_details")
-        value = details.get("cached_tokens") if isinstance(details, dict) else None
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
     return None

@@ -5,8 +5,19 @@ its own; importing this package loads no engine.
 """
 
 from recorder.embedded.catalogue import CHOICES, Choice, choose
+from recorder.embedded.facts import LocalFacts
 from recorder.embedded.foreground import serve
 from recorder.embedded.process import EmbeddedServer
 from recorder.embedded.weights import Progress, cache_directory, ensure_weights
 
-__all__ = ["CHOICES", "Choice", "EmbeddedServer", "Progress", "cache_directory", "choose", "ensure_weights", "serve"]
+__all__ = [
+    "CHOICES",
+    "Choice",
+    "EmbeddedServer",
+    "LocalFacts",
+    "Progress",
+    "cache_directory",
+    "choose",
+    "ensure_weights",
+    "serve",
+]

@@ -10,6 +10,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,9 +20,9 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from recorder.embedded.catalogue import DEFAULT_CONTEXT_TOKENS, TEMPLATE, Choice
+from recorder.embedded.facts import LocalFacts
 from recorder.embedded.weights import Progress, ensure_weights
-from recorder.serving.target import LocalFacts
-from schemas.errors import WorkError
+from schemas.errors import UsageError, WorkError
 
 START_TIMEOUT_S = 180.0
 _STOP_TIMEOUT_S = 10.0
@@ -33,9 +34,9 @@ class EmbeddedServer:
     """A running embedded model. Use it with `with`, around `asyncio.run` in asyncio code: starting blocks for seconds.
 
     `base_url` (ends in `/v1`), `model` (`openai/TAG`), `sha256` (of the weights), `template_sha256`, `pid` and
-    `local_facts` (for the serving probe) hold while it runs. Starting raises `UsageError` if the extra is not installed
-    or the weights are not the published ones, `WorkError` with the end of the log if the child dies or is not ready in
-    `start_timeout_s` seconds.
+    `local_facts` (for the serving probe) hold while it runs. Starting raises `UsageError` if the extra is not
+    installed, the weights are not the published ones or the port is taken, and `WorkError` with the end of the log if
+    the child dies or is not ready in `start_timeout_s` seconds.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class EmbeddedServer:
         """Start and wait until it answers; on any error, Ctrl-C included, nothing is left running."""
         if self._child is not None:
             raise WorkError("the embedded model server is already running")
+        _refuse_taken(self._port)
         try:
             self._weights = ensure_weights(self.choice, self._cache, self._progress)
             self._launch(self._weights)
@@ -224,6 +226,20 @@ def _healthy(port: int) -> bool:
         return False
     finally:
         connection.close()
+
+
+def _refuse_taken(port: int) -> None:
+    """Before the weights are loaded for nothing."""
+    if not 0 <= port <= 65_535:
+        raise UsageError(f"port {port} is none; give 1 to 65535, or 0 for a free one")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise UsageError(
+                f"port {port} cannot be used ({error.strerror}); give another, or 0 for a free one"
+            ) from None
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

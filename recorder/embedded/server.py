@@ -31,7 +31,10 @@ def main(arguments: list[str] | None = None) -> None:
     # Spinning threads on a busy machine are ten times slower; read by the OpenMP library when it is loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     engine = importlib.import_module(ENGINE_PACKAGE)
-    server = engine.Server(_parameters(engine, options))
+    try:
+        server = engine.Server(_parameters(engine, options))
+    except RuntimeError as error:
+        raise SystemExit(f"the engine cannot serve {options.model}: {error}") from None
     _announce(server.listening_address)
     _wait_for_end_of(parent)
     # No destructor: it would wait for an answer that is still being generated.

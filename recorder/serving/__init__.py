@@ -1,8 +1,9 @@
 """The serving passport: which engine, which weights, how much context. Sources: evaluation semantics 10.2."""
 
+from recorder.embedded.facts import LocalFacts
 from recorder.serving.gguf import GgufError, GgufFacts, read_gguf
 from recorder.serving.probe import probe, provider_facts, warm_up
-from recorder.serving.target import LocalFacts, Served
+from recorder.serving.target import Served
 from schemas.provenance import passport_changed
 
 __all__ = [

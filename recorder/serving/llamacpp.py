@@ -8,9 +8,10 @@ from typing import Any
 import httpx
 
 from recorder.catalog import Facts
+from recorder.embedded.facts import LocalFacts
 from recorder.serving.findings import Findings
 from recorder.serving.gguf import GgufError, file_sha256, read_gguf, readable_count
-from recorder.serving.target import LocalFacts, Trouble, ask, at, count_of, rows_of, text_of
+from recorder.serving.target import Trouble, ask, at, count_of, rows_of, text_of
 from schemas.provenance import Engine
 
 _PROPS, _MODELS, _FILE = "llama.cpp /props", "llama.cpp /v1/models", "weights file"

@@ -5,11 +5,11 @@ from collections.abc import Callable
 import httpx
 
 from recorder.catalog import Facts
+from recorder.embedded.facts import LocalFacts
 from recorder.serving import llamacpp, ollama
 from recorder.serving.findings import Findings
 from recorder.serving.target import (
     WARM_UP_TIMEOUT_S,
-    LocalFacts,
     Served,
     Trouble,
     ask,

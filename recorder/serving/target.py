@@ -40,15 +40,6 @@ class Served(Protocol):
     def ca_bundle(self) -> str | None: ...
 
 
-class LocalFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known without asking of a server that we run ourselves. `weights` is the path of its GGUF file."""
-
-    engine_name: str
-    engine_version: str
-    weights: str
-    digest: str
-
-
 class Trouble(KorvidError):
     """One call that gave nothing."""
 
@@ -70,7 +61,10 @@ def is_loopback(served: Served) -> bool:
 @contextmanager
 def client_for(served: Served) -> Iterator[httpx.Client]:
     """An HTTP client with the endpoint's key and certificates. A proxy is never asked for a loopback address."""
-    headers = {} if served.api_key is None else {"Authorization": f"Bearer {served.api_key.reveal()}"}
+    # llama.cpp's server drops a connection that was kept alive now and then: every call gets a new one.
+    headers = {"Connection": "close"}
+    if served.api_key is not None:
+        headers["Authorization"] = f"Bearer {served.api_key.reveal()}"
     verify = ssl.create_default_context(cafile=served.ca_bundle) if served.ca_bundle else True
     with httpx.Client(
         headers=headers, verify=verify, timeout=PROBE_TIMEOUT_S, trust_env=not is_loopback(served)
