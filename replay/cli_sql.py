@@ -107,7 +107,36 @@ def index(
         output.print_json(built)
 
 
+def scoreboard(
+    campaigns: Campaigns = None,
+    form: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="md (default), json or html.")] = None,
+    out: Out = None,
+    grader: Annotated[
+        str | None,
+        typer.Option("--grader", metavar="NAME[@VERSION]", help="Whose verdicts count (default: claims, the newest)."),
+    ] = None,
+    rubric: Annotated[
+        str | None, typer.Option("--rubric", metavar="CHOICE", help="Only verdicts by the recorded or current rubric.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Show what the graded runs come to, with intervals, comparisons, costs and provenance.
+
+    It grades nothing: run `regrade` first. Rows are ranked only as far as their differences are supported; baseline
+    agents stand below the models. The same grades give the same bytes.
+    """
+    from replay.scoreboard.command import choice_of, deliver, form_of
+    from replay.scoreboard.gather import gather
+    from replay.sql.load import stderr_progress
+
+    chosen = form_of(_one_format(form, as_json, "md"))
+    choice = choice_of(grader, rubric)
+    board = gather(campaigns or [], choice, note=output.print_note, progress=stderr_progress())
+    deliver(board, chosen, out)
+
+
 def register(cli: typer.Typer) -> None:
     """Add the commands of this module to a command line."""
     cli.command()(sql)
     cli.command()(index)
+    cli.command()(scoreboard)

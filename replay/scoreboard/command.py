@@ -1,0 +1,64 @@
+"""What a person asks of the scoreboard, checked, and the board in the form that was asked for."""
+
+import os
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+
+from replay import output
+from replay.scoreboard.gather import Choice
+from replay.scoreboard.model import Board
+from schemas.errors import UsageError, WorkError
+from schemas.grades import RubricChoice
+
+Format = Literal["md", "json", "html"]
+
+
+def form_of(name: str) -> Format:
+    """The format a person named. Raises `UsageError` for an unknown one."""
+    if name not in get_args(Format):
+        raise UsageError(f"--format {name}: not a format; one of {', '.join(get_args(Format))}")
+    form: Format = msgspec.convert(name, Format)
+    return form
+
+
+def choice_of(grader: str | None, rubric: str | None) -> Choice:
+    """The verdicts that count, from `NAME[@VERSION]` and `recorded` or `current`. Raises `UsageError`."""
+    if rubric is not None and rubric not in get_args(RubricChoice):
+        raise UsageError(f"--rubric {rubric}: one of {', '.join(get_args(RubricChoice))}")
+    name, at, version = (grader or "").partition("@")
+    if at and not version.isdecimal():
+        raise UsageError(f"--grader {grader}: the version is a number, as in claims@4")
+    return Choice(grader=name or None, version=int(version) if at else None, rubric=rubric)
+
+
+def render(board: Board, form: Format) -> bytes:
+    """The board as bytes."""
+    if form == "json":
+        return msgspec.json.format(msgspec.json.encode(board), indent=2) + b"\n"
+    if form == "html":
+        from replay.scoreboard.page import page
+
+        return page(board).encode()
+    from replay.scoreboard.markdown import markdown
+
+    return markdown(board).encode()
+
+
+def deliver(board: Board, form: Format, out: Path | None) -> None:
+    """Write the board to stdout, or whole and under its final name to `out`. Raises `WorkError`."""
+    data = render(board, form)
+    if out is None:
+        output.print_bytes(data)
+        return
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        try:
+            part.write_bytes(data)
+            os.replace(part, out)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise WorkError(f"--out {out}: cannot write it: {error.strerror}") from None
+    output.print_note(f"{out}: {len(board.rows)} rows, {len(data)} bytes")
