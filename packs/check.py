@@ -33,10 +33,11 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool gave back on a fixture; `ok` is false where it answered with an error."""
+    """What a tool gave back on a fixture; `ok` is false where it answered with an error, of class `error`."""
 
     ok: bool
     text: str
+    error: str | None = None
 
 
 RunTool = Callable[[Case, str, dict[str, Any]], ToolAnswer]
@@ -171,7 +172,10 @@ def _same(value: Any, expected: Any) -> bool:
 def _unreached(case: Case, location: Evidence, run_tool: RunTool) -> str | None:
     call = f"{location.tool}({', '.join(f'{key}={value}' for key, value in location.args.items())})"
     answer = run_tool(case, location.tool, dict(location.args))
-    if not answer.ok:
+    if location.error is not None and answer.error != location.error:
+        came = f"an error of class {answer.error}" if answer.error else "a result"
+        return f"{call} gives {came}, not an error of class {location.error}; correct `error` or the fixture"
+    if not answer.ok and location.error is None:
         return f"{call} answers with an error ({_start(answer.text)}); correct its arguments or the fixture"
     if shows(location, answer.text):
         return None

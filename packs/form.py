@@ -10,8 +10,9 @@ import re
 from typing import Any, get_args
 
 from packs.fixture import cluster, refuse_future
-from packs.reading import At, below, items, mapping, members, refuse, text, whole
+from packs.reading import At, below, items, mapping, members, refuse, suggestion, text, whole
 from schemas.cases import (
+    Bound,
     Case,
     CaseKind,
     Evidence,
@@ -24,6 +25,7 @@ from schemas.cases import (
     Stimulus,
     StimulusTurn,
 )
+from schemas.events import ToolErrorClass
 from schemas.kinds import find_kind
 
 _SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -148,7 +150,10 @@ def _rubric(at: At, kind: CaseKind) -> Rubric:
 
 
 def _journey_turn(at: At, root_cause: str) -> RubricTurn:
-    parts = members(at, _GRADED, (*_GRADED_OPTIONAL, "max_tool_calls", "forbidden_targets"))
+    optional = (*_GRADED_OPTIONAL, "must_mention", "bound", "max_tool_calls", "forbidden_targets")
+    parts = members(at, ("expected_evidence",), optional)
+    if "must_mention" not in parts and "bound" not in parts:
+        raise refuse(below(at, "must_mention"), "missing", "write `must_mention` or `bound`: what an answer must claim")
     return _graded(at, parts, root_cause)
 
 
@@ -158,7 +163,7 @@ def _graded(at: At, parts: dict[str, At], root_cause: str) -> RubricTurn:
         raise refuse(below(at, "must_not_mention"), what, "list the faults that an answer must not claim")
     targets = items(parts["forbidden_targets"]) if "forbidden_targets" in parts else []
     return RubricTurn(
-        must_mention=_groups(parts["must_mention"], 1),
+        must_mention=_groups(parts["must_mention"], 1) if "must_mention" in parts else (),
         must_not_mention=_groups(parts["must_not_mention"], 1) if "must_not_mention" in parts else (),
         symptom=_groups(parts["symptom"], 1) if "symptom" in parts else (),
         expected_evidence=tuple(
@@ -166,7 +171,24 @@ def _graded(at: At, parts: dict[str, At], root_cause: str) -> RubricTurn:
         ),
         max_tool_calls=whole(parts["max_tool_calls"], 1) if "max_tool_calls" in parts else None,
         forbidden_targets=tuple(_arguments(target, 1) for target in targets),
+        bound=_bound(parts["bound"]) if "bound" in parts else (),
     )
+
+
+def _bound(at: At) -> tuple[tuple[Bound, ...], ...]:
+    return tuple(tuple(_bound_claim(claim) for claim in items(group, 1)) for group in items(at, 1))
+
+
+def _bound_claim(at: At) -> Bound:
+    parts = members(at, ("subject", "others", "claim"), ("exclusive",))
+    words = {key: tuple(_keyword(word) for word in items(parts[key], 1)) for key in ("subject", "others", "claim")}
+    for word in items(parts["others"]):
+        if word.value in words["subject"]:
+            raise refuse(word, "stands under subject too", "keep it in one of the two")
+    exclusive = parts["exclusive"].value if "exclusive" in parts else True
+    if not isinstance(exclusive, bool):
+        raise refuse(parts["exclusive"], "must be true or false", "leave it out for true")
+    return Bound(exclusive=exclusive, **words)
 
 
 def _groups(at: At, at_least: int) -> tuple[tuple[str, ...], ...]:
@@ -186,16 +208,18 @@ def _keyword(at: At) -> str:
 
 
 def _evidence(at: At) -> Evidence:
-    parts = members(at, ("tool", "args"), ("contains", "fields"))
-    if "contains" not in parts and "fields" not in parts:
-        raise refuse(
-            at, "says nothing about the result", "write `contains` (text in it) or `fields` (values in its YAML)"
-        )
+    parts = members(at, ("tool", "args"), ("contains", "fields", "error"))
+    if len(parts) == 2:
+        way = "write `contains` (text in it), `fields` (values in its YAML) or `error` (the class of a refusal)"
+        raise refuse(at, "says nothing about the result", way)
+    if "error" in parts and text(parts["error"]) not in get_args(ToolErrorClass):
+        raise refuse(parts["error"], "is no class of error", suggestion(text(parts["error"]), get_args(ToolErrorClass)))
     return Evidence(
         tool=text(parts["tool"]),
         args=_arguments(parts["args"], 1),
         contains=text(parts["contains"]) if "contains" in parts else None,
         fields=_arguments(parts["fields"], 1) if "fields" in parts else {},
+        error=text(parts["error"]) if "error" in parts else None,
     )
 
 

@@ -18,4 +18,4 @@ def run_tool(case: Case, name: str, arguments: dict[str, Any], tier: Tier = "low
         specs = armed("high", cluster=case.stimulus.cluster)
     toolbox = Toolbox(cluster, Workspace(case.stimulus.interaction, cluster), specs, LIMITS[tier])
     outcome = toolbox.execute(name, arguments)
-    return ToolAnswer(outcome.ok, outcome.shown)
+    return ToolAnswer(outcome.ok, outcome.shown, outcome.error_class)

@@ -121,19 +121,35 @@ class Evidence(_Data, frozen=True):
 
     The call is `tool` with `args` (extra arguments are fine). `contains` is a case-sensitive substring of the result.
     `fields` matches a structured (YAML) result instead of or beside it: dotted path to expected scalar, lists searched
-    through, so that advice text can never meet it.
+    through, so that advice text can never meet it. `error` asks for the refusal itself: the call must have failed with
+    that error class, as a denied read does with `forbidden`; a location without it is never met by a failed call.
     """
 
     tool: str
     args: dict[str, Any]
     contains: str | None = None
     fields: dict[str, Any] = {}
+    error: str | None = None
+
+
+class Bound(_Data, frozen=True):
+    """A claim with its subject: one of `claim` must be said of one of `subject`.
+
+    `others` are the objects that it could be said of instead. If `exclusive`, saying it of one of them in the same
+    sentence fails the answer, whatever else it says.
+    """
+
+    subject: tuple[str, ...]
+    others: tuple[str, ...]
+    claim: tuple[str, ...]
+    exclusive: bool = True
 
 
 class RubricTurn(_Data, frozen=True):
     """How one turn is graded.
 
-    `must_mention` and `must_not_mention` are groups of alternatives; groups are ANDed. `symptom` groups restate what
+    `must_mention` and `must_not_mention` are groups of alternatives; groups are ANDed. `bound` is groups of alternative
+    bound claims: of each group one must hold, and none may be said of the wrong object. `symptom` groups restate what
     the question already said: they are reported, and never fail an answer whose cause groups hold.
     `expected_evidence` is groups of alternative locations.
     """
@@ -144,6 +160,7 @@ class RubricTurn(_Data, frozen=True):
     expected_evidence: tuple[tuple[Evidence, ...], ...] = ()
     max_tool_calls: int | None = None
     forbidden_targets: tuple[dict[str, Any], ...] = ()
+    bound: tuple[tuple[Bound, ...], ...] = ()
 
 
 class Rubric(_Data, frozen=True):

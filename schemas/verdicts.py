@@ -27,15 +27,17 @@ class ClaimFinding(_Part, frozen=True):
 
     `holds` is whether the group is satisfied (required, symptom) or violated (forbidden). `span` is the deciding match.
     A group that does not hold lists the matches that were rejected in `rejected`, each with its reason, as
-    `(reason, span)` where the reason is `negated`, `negated_after` or `all_clear`.
+    `(reason, span)` where the reason is `negated`, `negated_after` or `all_clear`. For a bound claim `subject` is the
+    mention that the claim was said of, and further reasons are `other_subject` and `no_subject`.
     """
 
-    role: Literal["required", "forbidden", "symptom"]
+    role: Literal["required", "forbidden", "symptom", "bound"]
     group: tuple[str, ...]
     holds: bool
     alternative: str | None = None
     span: Span | None = None
     rejected: tuple[tuple[str, Span], ...] = ()
+    subject: Span | None = None
 
 
 class EvidenceFinding(_Part, frozen=True):
