@@ -59,11 +59,14 @@ def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Parse strict JSON (no NaN, no infinities). Raises `ValueError`; a lone surrogate escape is kept as one."""
+    """Parse strict JSON (no NaN, no infinities, no number so large that it would become one).
+
+    Raises `ValueError`; a lone surrogate escape is kept as one.
+    """
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
 
 
 @cache
@@ -98,6 +101,13 @@ def _decode_unknown(line: bytes | memoryview, error: msgspec.ValidationError) ->
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:40]} is too large for a number")
+    return number
 
 
 def _refuse_not_finite(value: Any, path: object) -> None:

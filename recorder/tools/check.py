@@ -24,6 +24,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+MAX_DEPTH = 64
+"""No tool takes nested arguments. Far below what a recursion bears, so that the verdict is the same everywhere."""
+
+
 class Checked(msgspec.Struct, frozen=True, kw_only=True):
     """A call with its disposition. `arguments` is the parsed object, or None where there is none to parse.
 
@@ -85,7 +89,24 @@ def _parse(raw: str) -> tuple[dict[str, Any] | None, str | None]:
         return {}, None
     if not isinstance(value, dict):
         return None, f"the arguments are a JSON {_json_type(value)}; send one JSON object"
+    if _is_deeper(value, MAX_DEPTH):
+        return None, f"the arguments are nested deeper than {MAX_DEPTH} levels; send one flat JSON object"
     return value, None
+
+
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Whether a value has more levels of objects and arrays than `limit`. Level by level: recursion could end early."""
+    level = [value]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, (dict, list))
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _fault(spec: ToolSpec, arguments: dict[str, Any]) -> str | None:
