@@ -1,10 +1,10 @@
 """Structured results, read far enough to find a field in them.
 
 A result is JSON or block YAML as our own tools print it: mappings, sequences, plain and quoted scalars (folded over
-lines too), literal and folded blocks, and empty flow collections. Anchors, tags, complex keys and non-empty flow
-collections are not read. Where reading stops, everything before the top-level entry that stopped it still counts, so a
-notice after the document or a cut-off end hides nothing that the model could see. A value can only be met at its own
-path: text that merely mentions it never does.
+lines too), literal and folded blocks, and empty flow collections; lines end with a line feed. Anchors, tags, complex
+keys and non-empty flow collections are not read. Where reading stops, everything before the top-level entry that
+stopped it still counts, so a notice after the document or a cut-off end hides nothing that the model could see. A value
+can only be met at its own path: text that merely mentions it never does.
 """
 
 import re
@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 _MAX_DEPTH = 64
-_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{}#&*!|>%@`,-][^:]*?|-[^\s:][^:]*?):(?:\s+(.*))?$""")
-_PATH_KEY = re.compile(r"""([^\s"'\[\]{}#&*!|>%@`,-]\S*):(?:\s+(.*))?$""")
+_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{}#&*!|>%@`,-][^:]*?|-[^\s:][^:]*?):(?: +(.*))?$""")
+_PATH_KEY = re.compile(r"""([^\s"'\[\]{}#&*!|>%@`,-]\S*):(?: +(.*))?$""")
 _BLOCK = re.compile(r"[|>]([+-]?[1-9]?|[1-9][+-]?)\s*$")
 _INT = re.compile(r"[-+]?(0|[1-9][0-9]*)$")
 _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$")
@@ -32,6 +32,9 @@ _ESCAPES = {
     "b": "\b",
     "f": "\f",
     "v": "\v",
+    "N": "\x85",
+    "L": "\u2028",
+    "P": "\u2029",
 }
 _PLAIN: dict[str, Any] = {"": None, "~": None, "null": None, "true": True, "false": False, "[]": [], "{}": {}}
 
@@ -56,7 +59,7 @@ def read_structured(text: str) -> Any:
             return msgspec.json.decode(stripped)
         except msgspec.DecodeError:
             return None
-    lines = _Lines(rows=[(len(row) - len(row.lstrip(" ")), row.strip(" ")) for row in text.splitlines()])
+    lines = _Lines(rows=[(len(row) - len(row.lstrip(" ")), row.strip(" ")) for row in text.split("\n")])
     _skip(lines)
     if lines.at >= len(lines.rows):
         return None
@@ -253,19 +256,29 @@ def _block(lines: _Lines, header: str, indent: int) -> str:
 def _quoted(lines: _Lines, content: str) -> str:
     """A quoted scalar with its later lines folded in. Raises `_Unreadable` if it does not end."""
     pieces = [content]
+    blanks = 0
     closed = _closes(content[1:], content[0])
     while not closed:
         if lines.at >= len(lines.rows):
             raise _Unreadable("a quoted text does not end")
         more = lines.rows[lines.at][1]
         lines.at += 1
-        continued = content[0] == '"' and pieces[-1].endswith("\\")
-        if continued:
-            pieces[-1] = pieces[-1][:-1]
-            more = more.removeprefix("\\") if more.startswith("\\ ") else more
-        pieces.append(more if continued else (" " + more if more else "\n"))
+        if not more:
+            blanks += 1
+            continue
+        if content[0] == '"' and _escaped_end(pieces[-1]):
+            pieces[-1] = pieces[-1][:-1] + "\n" * blanks
+        else:
+            pieces.append("\n" * blanks or " ")
+        blanks = 0
+        pieces.append(more)
         closed = _closes(more, content[0])
     return "".join(pieces)
+
+
+def _escaped_end(piece: str) -> bool:
+    """Whether the line break after a piece is escaped: an odd number of backslashes ends it."""
+    return (len(piece) - len(piece.rstrip("\\"))) % 2 == 1
 
 
 def _closes(piece: str, quote: str) -> bool:

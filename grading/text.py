@@ -171,7 +171,7 @@ def _clauses(size: int, gaps: list[int], rules: Rules) -> tuple[list[int], list[
     outer: list[int] = []
     current = -1
     openings = [index for index in range(size) if gaps[index] or not index]
-    for first, beyond in zip(openings, [*openings[1:], size], strict=True):
+    for first, beyond in zip(openings, [*openings[1:], size], strict=False):
         bits = gaps[first]
         if rules.one_sentence and bits == CLOSE and outer:
             current = outer.pop()
