@@ -8,7 +8,7 @@ import pytest
 
 from tests.synthetic import Options, generate
 
-OPTIONS = Options(runs=48, raw_kib=8, interrupted=0.1, provider_error=0.05, invalid=0.05)
+OPTIONS = Options(runs=48, raw_kib=8, interrupted=0.15, provider_error=0.05, invalid=0.05)
 
 
 @pytest.fixture(scope="session")

@@ -19,13 +19,24 @@ from schemas.events import (
     TurnFinished,
     TurnStarted,
 )
+from schemas.recorded import RecordedRun
 from tests.builders import run_started
 from tests.replay_grades.tools import pack, raw, reclosed
 
 
 def whole(campaign: Path) -> Path:
     """A log that is whole and has a call."""
-    return next(log for log in sorted(campaign.glob("runs/*")) if read_sound(log, WANTED) and b'"tool_call"' in raw(log))
+    return next(
+        log for log in sorted(campaign.glob("runs/*")) if read_sound(log, WANTED) and b'"tool_call"' in raw(log)
+    )
+
+
+def folded_or_reason(log: Path) -> RecordedRun | str:
+    """The run of a log, or why it is refused."""
+    try:
+        return fold(log)
+    except LogError as error:
+        return str(error)
 
 
 def test_both_ways_of_reading_fold_every_log_to_the_same_run(pristine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +70,9 @@ def test_the_fold_has_the_calls_results_and_answer_of_the_log(tmp_path: Path) ->
     log.append(ScreenAction(call=1, turn=1, tool="open_logs", arguments={}, ok=True, message="opened"))
     log.append(ToolResult(call=2, tool="open_logs", ok=False, result="ERROR", error_class="discarded"))
     log.append(
-        TurnFinished(turn=1, outcome="answered", answer="lone \ud800 surrogate", iterations=1, tool_calls=2, duration_s=1.0)
+        TurnFinished(
+            turn=1, outcome="answered", answer="lone \ud800 surrogate", iterations=1, tool_calls=2, duration_s=1.0
+        )
     )
     log.finish("completed")
     run = fold(log.path)
@@ -91,13 +104,9 @@ def test_every_flipped_byte_is_refused_or_changes_nothing(pristine: Path, tmp_pa
         data[at] ^= 0x10
         copy.write_bytes(data)
         data[at] ^= 0x10
-        try:
-            found = fold(copy)
-        except LogError as error:
-            assert str(copy) in str(error)
-            continue
+        found = folded_or_reason(copy)
         # A damaged end reads as a torn log: less is known, and nothing else.
-        assert found == right or found.status is None
+        assert copy.name in found if isinstance(found, str) else found == right or found.status is None
 
 
 def test_a_log_in_which_any_event_is_missing_is_refused_by_name(pristine: Path, tmp_path: Path) -> None:
@@ -106,7 +115,7 @@ def test_a_log_in_which_any_event_is_missing_is_refused_by_name(pristine: Path, 
     copy = tmp_path / log.name
     for missing in range(len(lines) - 1):
         pack(copy, b"".join(lines[:missing] + lines[missing + 1 :]))
-        with pytest.raises(LogError, match="is missing|not run_started") as error:
+        with pytest.raises(LogError, match=r"is missing|not run_started") as error:
             fold(copy)
         assert str(copy) in str(error.value)
 
