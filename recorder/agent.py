@@ -35,6 +35,9 @@ from schemas.policy import Policy
 
 Emit = Callable[[Event], object]
 
+_NEVER_SENT = ("unreachable", "client")
+"""The classes of failure in which no request reached the server, so that none is charged."""
+
 
 @dataclass
 class _Turn:
@@ -49,15 +52,12 @@ class _Turn:
     output_tokens: int = 0
     estimated: bool = False
 
-    def count(self, response: ModelResponse, sent: list[ChatMessage], tool_schema_chars: int) -> None:
-        """Add a response's tokens; what the server did not count is estimated at four characters a token."""
-        usage = response.usage or Usage()
+    def count(self, usage: Usage, sent_chars: int, emitted_chars: int) -> None:
+        """Add the tokens of a request that left; what the server did not count is estimated at four characters each."""
         if usage.input_tokens is None or usage.output_tokens is None:
             self.estimated = True
-        sent_chars = len(json.dumps(sent, ensure_ascii=False)) + tool_schema_chars
-        emitted = len(response.content) + sum(len(call.arguments) for call in response.tool_calls)
         self.input_tokens += usage.input_tokens if usage.input_tokens is not None else sent_chars // 4
-        self.output_tokens += usage.output_tokens if usage.output_tokens is not None else emitted // 4
+        self.output_tokens += usage.output_tokens if usage.output_tokens is not None else emitted_chars // 4
 
 
 @dataclass
@@ -116,8 +116,6 @@ class Agent:
         while turn.iteration < limits.max_iterations:
             problem = self._fit(turn)
             if problem:
-                if turn.iteration == 0:
-                    self.conversation.roll_back_turn()
                 return "history_budget", "", problem
             turn.iteration += 1
             turn.partial = ""
@@ -161,20 +159,35 @@ class Agent:
         def keep(text: str) -> None:
             turn.partial += text
 
-        response = await self.client.complete(
-            sent,
-            self.tool_schemas,
-            ledger=self.ledger,
-            turn=turn.number,
-            iteration=turn.iteration,
-            stream=self.stream,
-            on_text=keep,
-        )
-        turn.count(response, sent, self.conversation.tool_schema_chars)
+        sent_chars = len(json.dumps(sent, ensure_ascii=False)) + self.conversation.tool_schema_chars
+        earlier = self.ledger.requests
+        try:
+            response = await self.client.complete(
+                sent,
+                self.tool_schemas,
+                ledger=self.ledger,
+                turn=turn.number,
+                iteration=turn.iteration,
+                stream=self.stream,
+                on_text=keep,
+            )
+        except ModelFailure as failure:
+            if failure.error.error_class not in _NEVER_SENT:
+                turn.count(Usage(), sent_chars, len(failure.error.content))
+            raise
+        except asyncio.CancelledError:
+            if self.ledger.requests > earlier:
+                turn.count(Usage(), sent_chars, len(turn.partial))
+            raise
+        emitted = len(response.content) + sum(len(call.arguments) for call in response.tool_calls)
+        turn.count(response.usage or Usage(), sent_chars, emitted)
         return response
 
     def _fit(self, turn: _Turn) -> str | None:
-        """Trim the history to its budget; the reason why the turn cannot go on, or None."""
+        """Trim the history to its budget; the reason why the turn cannot go on, or None.
+
+        A turn that cannot be sent at all is forgotten, so that the next one does not carry it.
+        """
         conversation, limits = self.conversation, self.policy.limits
         before = conversation.chars()
         dropped = conversation.trim()
@@ -193,8 +206,11 @@ class Agent:
                 )
             )
         if limits.strict_history_budget and conversation.over_budget():
+            if turn.iteration == 0:
+                conversation.roll_back_turn()
             return f"the turn's history of {after} characters is over the budget of {limits.max_history_chars}"
         if conversation.over_wire_ceiling():
+            conversation.roll_back_turn()
             return f"the request of {after} characters of history is over the wire ceiling"
         return None
 

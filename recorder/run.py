@@ -32,6 +32,7 @@ from schemas.events import (
     RunStarted,
     RunStatus,
     ServingChanged,
+    ToolResult,
     TurnFinished,
 )
 from schemas.policy import Policy, PromptInfo
@@ -87,6 +88,7 @@ class _Tally:
         self._watch = PromptWatch(context_tokens)
         self.error: ModelError | None = None
         self.truncated = False
+        self.crash: str | None = None
         self.input_tokens = 0
         self.output_tokens = 0
         self.tool_calls = 0
@@ -99,6 +101,8 @@ class _Tally:
         match event:
             case ModelError(will_retry=False):
                 self.error = event
+            case ToolResult(error_class="internal"):
+                self.crash = f"{event.tool}: {event.result.removeprefix('ERROR: ')}"
             case TurnFinished():
                 self.input_tokens += event.usage.input_tokens or 0
                 self.output_tokens += event.usage.output_tokens or 0
@@ -221,6 +225,8 @@ async def _play(
 def _status(tally: _Tally) -> tuple[RunStatus, str | None]:
     if tally.truncated:
         return "harness_invalid", "context_truncated"
+    if tally.crash is not None:
+        return "harness_invalid", f"tool_failed: {tally.crash}"
     error = tally.error
     if error is None or error.error_class == "malformed_call":
         return "completed", None

@@ -133,6 +133,9 @@ class Attempt:
         if reader.error is not None:
             message = message_in(reader.error) or str(reader.error)
             return self._error(class_of_status(exchange.status, message), f"in the response body: {message}")
+        if exchange.fault is not None and not reader.complete:
+            # Before the reader's complaint: half a line is no JSON, and that is not what went wrong.
+            return self._error_of_cut(exchange)
         if reader.problem is not None:
             return self._error("malformed_stream", reader.problem)
         if not reader.complete:
