@@ -121,6 +121,9 @@ def _skip(words: Sequence[str], place: int) -> int:
 
 def _ruled_out(words: Sequence[str], place: int) -> bool:
     pair = tuple(words[place : place + 2])
+    if pair in (("considered", "and"), ("considered", "but")):
+        rest = words[place + 2 : place + 4]
+        return any(word in RULED_OUT or word == "rejected" for word in rest) or list(rest) == ["ruled", "out"]
     return (
         words[place] in RULED_OUT
         or pair in (("ruled", "out"), ("rule", "out"), ("out", "of"))

@@ -27,6 +27,7 @@ from grading.lexicon import (
     EXISTENTIAL,
     FAULTS,
     FINDING,
+    FUNCTION_NOUNS,
     FUNCTIONS,
     INABILITY,
     INFORMATION,
@@ -158,7 +159,7 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
     if words[found] in INABILITY and _negated_directly(words, found):
         return False
     if rules.qualified_negation:
-        verdict = _qualified(words, found, following, words[last + 1 : last + 2])
+        verdict = _qualified(words, found, following, words[last + 1 : last + 1 + _REACH])
         if verdict is not True:
             return verdict
     if rules.broken_function and (
@@ -181,7 +182,7 @@ def _qualified(words: tuple[str, ...], found: int, following: tuple[str, ...], a
         return None
     if ("other", "than") in pairwise(following):
         return False
-    outer = words[max(0, found - _REACH) : found]
+    outer = words[max(0, found - _REACH) : found] + after
     return not (words[found] == "without" and any(word in NEGATORS for word in outer))
 
 
@@ -190,7 +191,7 @@ def _broken_function(words: tuple[str, ...], found: int, following: tuple[str, .
     subject = words[max(0, found - 4) : found]
     speaking = any(word in SPEAKERS for word in subject) or any(word in POLARITY_ITEMS for word in following)
     for offset, word in enumerate(following):
-        if word in FUNCTIONS:
+        if word in FUNCTIONS or (word in FUNCTION_NOUNS and subject[-1:] not in (("has",), ("have",), ("had",))):
             return True
         if word in FINDING:
             return not speaking

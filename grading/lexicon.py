@@ -235,17 +235,20 @@ FUNCTION_WORDS = (
 PREPOSITIONS = words("of in on for by at from")
 
 FUNCTIONS = words(
-    "match matches matching matched pull pulls pulling pulled connect connects connecting connected reach reaches "
-    "reaching reached mount mounts mounting mounted satisfy satisfies satisfied meet meets fit fits resolve "
-    "resolves resolved read reads load loads loaded access authenticate authenticates authenticated schedule "
-    "scheduled bind binds bound provision provisioned fetch fetched fetches download downloads downloaded select "
-    "selects selecting selected pass passes passing tolerate tolerates respond responds responding complete "
-    "completes open create created locate locates parse talk communicate dial query allowed permitted authorized "
-    "admitted ready available healthy reachable accessible ships ship provides provide serve serves serving "
-    "answering answers receive receives receiving respected honor honour use uses using set sets define defines "
-    "supply"
+    "passed carry carries carrying match matches matching matched pull pulls pulling pulled connect connects "
+    "connecting connected reach reaches reaching reached mount mounts mounting mounted satisfy satisfies "
+    "satisfied meet meets fit fits resolve resolves resolved read reads load loads loaded access authenticate "
+    "authenticates authenticated schedule scheduled bind binds bound provision provisioned fetch fetched fetches "
+    "download downloads downloaded select selects selecting selected pass passes passing tolerate tolerates "
+    "respond responds responding complete completes open create created locate locates parse talk communicate "
+    "dial query allowed permitted authorized admitted ready available healthy reachable accessible ships ship "
+    "provides provide serve serves serving answering answers receive receives receiving respected honor honour "
+    "use uses using set sets define defines supply"
 )
 """Normal working. Negated they report a fault of what follows (`cannot reach the database`), and deny nothing."""
+
+FUNCTION_NOUNS = words("connection connectivity access response reply route permission")
+"""The same as nouns: `there is no connection to X` reports a fault, but `it has no connection to X` denies one."""
 
 FINDING = words("find finds found locate locates")
 """Normal working for a program (`the kubelet could not find the Secret`), a finding for a speaker."""
