@@ -1,11 +1,19 @@
-"""Where campaigns and their logs lie on disk."""
+"""Where campaigns and their logs lie on disk: each in a file below `runs/`, or sealed together in one file.
+
+A campaign may have both for a moment. The sealed run counts then; a file of the same run is left from an interrupted
+seal or unseal. A file of a run that is not sealed is a log like any other.
+"""
 
 from pathlib import Path
 
-from schemas.errors import UsageError
+from replay.logref import LOG_SUFFIX, LogRef, as_ref
+from replay.sealed import MANIFEST, is_sealed, sealed_logs
+from schemas.errors import LogError, UsageError
+from schemas.sealed import EVENTS
 
-LOG_SUFFIX = ".jsonl.zst"
-MANIFEST = "campaign.json"
+__all__ = ["LOG_SUFFIX", "MANIFEST", "RUNS", "LogRef", "campaign_directories", "find_run", "logs_in", "run_files"]
+
+RUNS = "runs"
 
 
 def campaign_directories(path: Path) -> list[Path]:
@@ -16,37 +24,61 @@ def campaign_directories(path: Path) -> list[Path]:
         return [path]
     below = sorted(child for child in path.iterdir() if is_campaign(child)) if path.is_dir() else []
     if not below:
-        raise UsageError(f"{path}: not a campaign: it has neither {MANIFEST} nor runs/")
+        raise UsageError(f"{path}: not a campaign: it has neither {MANIFEST} nor {RUNS}/ nor {EVENTS}")
     return below
 
 
 def is_campaign(path: Path) -> bool:
-    """Whether a directory holds a campaign, whole or half recorded."""
-    return path.is_dir() and ((path / MANIFEST).is_file() or (path / "runs").is_dir())
+    """Whether a directory holds a campaign: sealed, whole or half recorded."""
+    return path.is_dir() and (
+        (path / MANIFEST).is_file() or (path / RUNS).is_dir() or (path / EVENTS).is_file() or is_sealed(path)
+    )
 
 
-def run_files(path: Path) -> list[Path]:
-    """The logs at `path`: a log itself, or all logs of the campaigns there, sorted by name."""
+def logs_in(directory: Path) -> list[LogRef]:
+    """All logs of one campaign: the sealed ones in order of their file, then those in files of their own, by name.
+
+    Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing.
+    """
+    files = [as_ref(path) for path in sorted(directory.glob(f"{RUNS}/*{LOG_SUFFIX}"))]
+    if is_sealed(directory):
+        sealed = sealed_logs(directory)
+        known = {log.run_id for log in sealed}
+        return sealed + [log for log in files if log.run_id not in known]
+    if not files and (directory / EVENTS).is_file():
+        raise LogError(
+            f"{directory / EVENTS}: its index is missing; restore it from a copy, or run korvid-replay recover"
+        )
+    return files
+
+
+def run_files(path: Path) -> list[LogRef]:
+    """The logs at `path`: one log, or all logs of the campaigns there, campaign by campaign.
+
+    Raises `UsageError` if nothing is there, `LogError` as `logs_in` does.
+    """
     if path.is_file():
+        if path.name == EVENTS:
+            return logs_in(path.parent)
         if not path.name.endswith(LOG_SUFFIX):
             raise UsageError(f"{path}: not a log; a log is named <run_id>{LOG_SUFFIX}")
-        return [path]
-    return [log for directory in campaign_directories(path) for log in sorted(directory.glob(f"runs/*{LOG_SUFFIX}"))]
+        return [as_ref(path)]
+    return [log for directory in campaign_directories(path) for log in logs_in(directory)]
 
 
-def run_id_of(path: Path) -> str:
-    """The run id that a log's file name claims."""
-    return path.name.removesuffix(LOG_SUFFIX)
+def run_id_of(log: LogRef | Path) -> str:
+    """The run id that a log's file name or its entry in the index claims."""
+    return as_ref(log).run_id
 
 
-def find_run(path: Path, run: str) -> Path:
+def find_run(path: Path, run: str) -> LogRef:
     """The one log at `path` whose run id is `run` or starts with it. Raises `UsageError` listing what there is."""
     files = run_files(path)
-    exact = [file for file in files if run_id_of(file) == run]
-    found = exact or [file for file in files if run_id_of(file).startswith(run)]
+    exact = [file for file in files if file.run_id == run]
+    found = exact or [file for file in files if file.run_id.startswith(run)]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(run_id_of(file) for file in (found or files)[:8])
+    names = ", ".join(file.run_id for file in (found or files)[:8])
     if not found:
         raise UsageError(f"{path}: no run {run!r}; there are: {names or 'none'}")
     raise UsageError(f"{path}: {run!r} fits {len(found)} runs ({names}); give more of the run id")

@@ -14,6 +14,7 @@ import msgspec
 from replay.campaigns import run_files
 from replay.graders import DEFAULT, LoadedGrader, load
 from replay.grades import encoded
+from replay.logref import LogRef
 from replay.pool import Bar, Emit, Handler, each_log, emitted
 from replay.work import CORRUPT, FLIP, GraderRef, cause, folded, graded, ref
 from schemas.errors import UsageError
@@ -93,7 +94,7 @@ class DiffWork(msgspec.Struct, frozen=True):
         """The handler of one log."""
         before, after = self.before.load(), self.after.load()
 
-        def handle(log: Path, emit: Emit) -> None:
+        def handle(log: LogRef, emit: Emit) -> None:
             run = folded(log, emit)
             if run is None:
                 return

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from replay.campaigns import run_id_of
+from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
 from replay.sound import read_sound
 from schemas.cases import (
@@ -45,21 +45,22 @@ _CASES_KEPT = 256
 """Distinct recorded cases whose digests are remembered; a campaign has some tens."""
 
 
-def fold(path: Path) -> RecordedRun:
-    """The run recorded at `path`. Raises `LogError` naming the file if the log cannot be trusted."""
+def fold(path: LogRef | Path) -> RecordedRun:
+    """The run recorded in a log. Raises `LogError` naming the file if the log cannot be trusted."""
+    log = as_ref(path)
     try:
-        sound = read_sound(path, WANTED)
+        sound = read_sound(log, WANTED)
         if sound is not None:
-            return _folded(path, _quick(sound.lines), sound.sha256, whole=True)
-        return _slow(path)
+            return _folded(log, _quick(sound.lines), sound.sha256, whole=True)
+        return _slow(log)
     except LogError as error:
-        if str(error).startswith(str(path)):
+        if str(error).startswith(str(log)):
             raise
-        raise LogError(f"{path}: {error}") from None
+        raise LogError(f"{log}: {error}") from None
 
 
-def _slow(path: Path) -> RecordedRun:
-    reader = RunReader(path, wanted=WANTED)
+def _slow(log: LogRef) -> RecordedRun:
+    reader = RunReader(log, wanted=WANTED)
     events = [record.event for record in reader]
     end = reader.end
     assert end is not None
@@ -67,7 +68,7 @@ def _slow(path: Path) -> RecordedRun:
         raise LogError(end.describe())
     if reader.started is None:
         raise LogError("the log is torn before its first event ends: nothing is recorded in it; delete the file")
-    return _folded(path, events, end.sha256, whole=end.state == "complete")
+    return _folded(log, events, end.sha256, whole=end.state == "complete")
 
 
 class _Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -199,7 +200,7 @@ class _Turn:
         self.finished: TurnFinished | None = None
 
 
-def _folded(path: Path, events: "Iterable[Event | Unknown | _Start]", sha256: str, *, whole: bool) -> RecordedRun:
+def _folded(log: LogRef, events: "Iterable[Event | Unknown | _Start]", sha256: str, *, whole: bool) -> RecordedRun:
     start: _Start | None = None
     finished: RunFinished | None = None
     turns: dict[int, _Turn] = {}
@@ -233,7 +234,7 @@ def _folded(path: Path, events: "Iterable[Event | Unknown | _Start]", sha256: st
             case RunFinished():
                 finished = event
     assert start is not None
-    _check_identity(path, start)
+    _check_identity(log, start)
     _check_calls(turns, results, start, whole)
     return RecordedRun(
         campaign_id=start.campaign_id,
@@ -258,9 +259,9 @@ def _folded(path: Path, events: "Iterable[Event | Unknown | _Start]", sha256: st
     )
 
 
-def _check_identity(path: Path, start: _Start) -> None:
-    if start.run_id != run_id_of(path):
-        raise LogError(f"event 0: this is the log of run {start.run_id}, the file is named {path.name}")
+def _check_identity(log: LogRef, start: _Start) -> None:
+    if start.run_id != log.run_id:
+        raise LogError(f"event 0: this is the log of run {start.run_id}, not of {log.name}")
 
 
 def _check_calls(turns: dict[int, _Turn], results: dict[int, ToolResult], start: _Start, whole: bool) -> None:

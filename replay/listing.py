@@ -5,7 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from replay.campaigns import run_files, run_id_of
+from replay.campaigns import run_files
+from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
 from schemas.events import ModelError, RunFinished, RunStarted, ToolCall, TurnFinished
 
@@ -38,13 +39,14 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def rows(path: Path) -> Iterator[RunRow]:
-    """One row a log at `path`, in order of file name. Raises `UsageError` if nothing is there."""
+    """One row a log at `path`, in the order of `run_files`. Raises `UsageError` if nothing is there."""
     for log in run_files(path):
         yield row(log)
 
 
-def row(log: Path) -> RunRow:
+def row(log: LogRef | Path) -> RunRow:
     """The row of one log."""
+    log = as_ref(log)
     reader = RunReader(log, wanted=_WANTED)
     found = [record.event for record in reader]
     end = reader.end
@@ -54,7 +56,7 @@ def row(log: Path) -> RunRow:
     finished = found[-1] if found and isinstance(found[-1], RunFinished) else None
     status = finished.status if finished and end.state == "complete" else end.state
     return RunRow(
-        run_id=start.run_id if isinstance(start, RunStarted) else run_id_of(log),
+        run_id=start.run_id if isinstance(start, RunStarted) else log.run_id,
         campaign_id=start.campaign_id if start else None,
         case_id=start.case_id if start else None,
         repetition=start.repetition if start else None,
@@ -72,6 +74,6 @@ def row(log: Path) -> RunRow:
         duration_s=found[-1].t if found else 0.0,
         events=end.events,
         raw_bytes=end.raw_bytes,
-        file_bytes=log.stat().st_size,
+        file_bytes=log.file_bytes,
         path=str(log),
     )

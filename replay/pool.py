@@ -17,10 +17,11 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from replay.guard import NetworkRefused, no_network, refused
+from replay.logref import LogRef
 from schemas.errors import KorvidError, UsageError, WorkError
 
 Emit = Callable[[str, bytes], None]
-Handler = Callable[[Path, Emit], None]
+Handler = Callable[[LogRef, Emit], None]
 Progress = Callable[[int], None]
 
 _BATCH = 32
@@ -34,7 +35,9 @@ class Work(Protocol):
     def open(self) -> Handler: ...
 
 
-def each_log(logs: Sequence[Path], work: Work, spool: Path, *, jobs: int = 1, progress: Progress | None = None) -> None:
+def each_log(
+    logs: Sequence[LogRef], work: Work, spool: Path, *, jobs: int = 1, progress: Progress | None = None
+) -> None:
     """Do `work` on every log. What it emits as `kind` lies in `spool/*.<kind>`, in no order across processes.
 
     `progress` is told how many logs are done. Raises what the work raises of our own errors, and `WorkError` if a
@@ -77,7 +80,7 @@ class _Counter:
 
 
 def _serve(
-    number: int, logs: Sequence[Path], work: Work, spool: Path, counter: _Counter, progress: Progress | None
+    number: int, logs: Sequence[LogRef], work: Work, spool: Path, counter: _Counter, progress: Progress | None
 ) -> None:
     with ExitStack() as stack:
         files: dict[str, IO[bytes]] = {}
@@ -117,7 +120,7 @@ class _Failure(msgspec.Struct):
     message: str
 
 
-def _worker(number: int, logs: Sequence[Path], work: Work, spool: Path, taken: Any, done: Any) -> None:
+def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken: Any, done: Any) -> None:
     """The main function of a worker process: a failure of ours is written down for the parent."""
     try:
         _serve(number, logs, work, spool, _Counter(taken, done), None)
@@ -126,7 +129,7 @@ def _worker(number: int, logs: Sequence[Path], work: Work, spool: Path, taken: A
         (spool / f"{number}.failure").write_bytes(msgspec.json.encode(failure))
 
 
-def _in_processes(logs: Sequence[Path], work: Work, spool: Path, jobs: int, progress: Progress | None) -> None:
+def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, progress: Progress | None) -> None:
     context = multiprocessing.get_context("spawn")
     taken, done = context.Value(c_long, 0), context.Value(c_long, 0)
     workers = [

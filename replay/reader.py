@@ -5,13 +5,14 @@ whose digest holds), `interrupted` (a clean prefix of a log) or `corrupt`. A dig
 that must not act on wrong bytes (a grader, a transcript) uses nothing before it has seen that `end` is not `corrupt`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import msgspec
 import zstandard
 
+from replay.logref import LogRef, as_ref, sealed_chunks
 from schemas.chain import LineChain
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
@@ -52,14 +53,16 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunReader:
-    """Iterate over the records of the log at `path`. `end`, `started` and `finished` are set as the reading goes on.
+    """Iterate over the records of a log, sealed or in a file of its own.
+
+    `end`, `started` and `finished` are set as the reading goes on.
 
     `wanted` names the event types to decode and yield (see `LineChain.accept`); the others are only checked in order.
-    Raises `LogError` from the iteration if the file cannot be opened or read at all.
+    Raises `LogError` from the iteration if the file cannot be opened or read at all, or its sealed frame is damaged.
     """
 
-    def __init__(self, path: Path, *, wanted: frozenset[bytes] | None = None) -> None:
-        self.path = path
+    def __init__(self, log: LogRef | Path, *, wanted: frozenset[bytes] | None = None) -> None:
+        self.log = as_ref(log)
         self._wanted = wanted
         self.end: End | None = None
         self._chain = LineChain()
@@ -83,11 +86,20 @@ class RunReader:
                 if event is not None:
                     yield Record(event, line, offset)
         except _Torn:
-            self._close("interrupted")
+            self._close_checked(torn=True)
         except LogError as error:
             self._close("corrupt", str(error))
         else:
-            self._close("complete" if self._chain.finished else "interrupted")
+            self._close_checked(torn=False)
+
+    def _close_checked(self, *, torn: bool) -> None:
+        """The end of a log whose lines are in order; a sealed one must also be what was sealed."""
+        sealed = self.log.sealed
+        if sealed is not None and self._chain.sha256 != sealed.run.sha256:
+            found = self._chain.sha256
+            self._close("corrupt", f"its raw bytes have SHA-256 {found}, the index says {sealed.run.sha256}")
+        else:
+            self._close("complete" if self._chain.finished and not torn else "interrupted")
 
     def _close(self, state: Literal["complete", "interrupted", "corrupt"], reason: str = "") -> None:
         self.end = End(
@@ -100,25 +112,21 @@ class RunReader:
         )
 
     def _lines(self) -> Iterator[bytes]:
-        pending: list[bytes] = []
-        for data in self._decompressed():
-            if b"\n" not in data:
-                pending.append(data)
-                continue
-            first, *rest = data.split(b"\n")
-            pending.append(first)
-            for tail in rest:
-                yield b"".join(pending) + b"\n"
-                pending = [tail]
-        if any(pending):
-            raise _Torn
+        for line in lines_of(self._decompressed()):
+            if not line.endswith(b"\n"):
+                raise _Torn
+            yield line
 
     def _decompressed(self) -> Iterator[bytes]:
+        if self.log.sealed is not None:
+            yield from sealed_chunks(self.log)
+            self._file_bytes = self.log.file_bytes
+            return
         try:
-            with self.path.open("rb") as file:
+            with self.log.path.open("rb") as file:
                 yield from self._frames(file)
         except OSError as error:
-            raise LogError(f"{self.path}: cannot read the log: {error.strerror}") from None
+            raise LogError(f"{self.log}: cannot read the log: {error.strerror}") from None
 
     def _frames(self, file: BinaryIO) -> Iterator[bytes]:
         frame, frame_start = _new_frame(), 0
@@ -156,15 +164,43 @@ class _Torn(Exception):
     """The file ends in the middle of a frame or a line."""
 
 
-def read_all(path: Path) -> tuple[list[Record], End]:
+def read_all(log: LogRef | Path) -> tuple[list[Record], End]:
     """Every record of a log that fits in memory, and how it ended. Raises `LogError` if it is corrupt."""
-    reader = RunReader(path)
+    reader = RunReader(log)
     records = list(reader)
     end = reader.end
     assert end is not None
     if end.state == "corrupt":
-        raise LogError(f"{path}: {end.describe()}")
+        raise LogError(f"{log}: {end.describe()}")
     return records, end
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Bytes in pieces as lines, newline included; what follows the last newline comes last, without one."""
+    pending: list[bytes] = []
+    for data in pieces:
+        if b"\n" not in data:
+            pending.append(data)
+            continue
+        first, *rest = data.split(b"\n")
+        pending.append(first)
+        for tail in rest:
+            yield b"".join(pending) + b"\n"
+            pending = [tail]
+    if any(pending):
+        yield b"".join(pending)
+
+
+def whole_lines(log: LogRef | Path) -> Iterator[bytes]:
+    """The raw lines of a log up to its end or tear, unchecked but for zstd's own checks, newline included.
+
+    Raises `LogError` if the file cannot be read or does not decompress.
+    """
+    reader = RunReader(log)
+    try:
+        yield from reader._lines()
+    except _Torn:
+        return
 
 
 def _new_frame() -> "zstandard.ZstdDecompressionObj":

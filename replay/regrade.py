@@ -15,9 +15,10 @@ from typing import TypeVar
 
 import msgspec
 
-from replay.campaigns import MANIFEST, campaign_directories, run_files, run_id_of
+from replay.campaigns import MANIFEST, campaign_directories, run_files
 from replay.graders import LoadedGrader
 from replay.grades import CurrentCase, GraderFailure
+from replay.logref import LogRef
 from replay.pool import Bar, each_log, emitted
 from replay.store import GRADES, GradeStore, Move, publish
 from replay.work import BROKEN, CORRUPT, FLIP, ROW, CauseWork, Earlier, GradeWork, Moved, ref
@@ -92,14 +93,14 @@ def campaigns(paths: Sequence[Path]) -> list[Path]:
     return list(found.values())
 
 
-def select(directory: Path, logs: Sequence[Path], where: str) -> list[Path]:
+def select(directory: Path, logs: Sequence[LogRef], where: str) -> list[LogRef]:
     """The logs whose row in the SQL view `runs` meets a condition. Raises `UsageError` if none does."""
     from replay.sql.session import Session
 
     with Session([directory]) as session:
         answer = session.query(f"SELECT run_id FROM runs WHERE (\n{where}\n)")
         wanted = {run_id for (run_id,) in answer.rows()}
-    chosen = [log for log in logs if run_id_of(log) in wanted]
+    chosen = [log for log in logs if log.run_id in wanted]
     if not chosen:
         raise UsageError(f"--where: no run of {directory} meets {where!r}; look at them with korvid-replay ls")
     return chosen
@@ -147,8 +148,8 @@ def _store(
     grader: LoadedGrader,
     options: Options,
     pack: _Pack,
-    logs: Sequence[Path],
-    selected: Sequence[Path],
+    logs: Sequence[LogRef],
+    selected: Sequence[LogRef],
     note: Note,
 ) -> Regraded:
     corrupt = tuple(sorted(_decoded(store, CORRUPT, Corrupt), key=lambda found: found.file))
@@ -237,7 +238,7 @@ def _edited_from(store: GradeStore, grader: LoadedGrader) -> tuple[str, ...]:
 
 
 def _flips(
-    store: GradeStore, grader: LoadedGrader, options: Options, pack: _Pack, selected: Sequence[Path]
+    store: GradeStore, grader: LoadedGrader, options: Options, pack: _Pack, selected: Sequence[LogRef]
 ) -> tuple[Flip, ...]:
     moves = store.moves()
     causes = _causes(store, grader, options, pack, moves, selected)
@@ -261,7 +262,7 @@ def _causes(
     options: Options,
     pack: _Pack,
     moves: Sequence[Move],
-    selected: Sequence[Path],
+    selected: Sequence[LogRef],
 ) -> dict[str, Cause]:
     if not moves:
         return {}
@@ -270,7 +271,7 @@ def _causes(
     work = CauseWork(ref(grader), moved, pack.cases, options.rubric == "current")
     spool = store.scratch / "causes"
     spool.mkdir()
-    logs = [log for log in selected if run_id_of(log) in moved]
+    logs = [log for log in selected if log.run_id in moved]
     bar = Bar("explaining flips", len(logs))
     try:
         each_log(logs, work, spool, jobs=options.jobs, progress=bar)
@@ -282,7 +283,7 @@ def _causes(
 
 
 def _coverage(
-    directory: Path, store: GradeStore, logs: Sequence[Path], selected: Sequence[Path], corrupt: Sequence[Corrupt]
+    directory: Path, store: GradeStore, logs: Sequence[LogRef], selected: Sequence[LogRef], corrupt: Sequence[Corrupt]
 ) -> Coverage:
     counts = store.counts()
     status, verdict = counts["status"], counts["verdict"]

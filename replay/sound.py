@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import zstandard
 
+from replay.logref import LogRef, as_ref, sealed_bytes
 from schemas import upcast
 from schemas.errors import LogError
 from schemas.events import SCHEMA_VERSION
@@ -45,9 +46,10 @@ class _Last(msgspec.Struct):
 _last = msgspec.json.Decoder(_Last)
 
 
-def read_sound(path: Path, wanted: frozenset[bytes]) -> SoundLog | None:
-    """The log at `path`, or None if it is not plainly sound. `wanted` must name `run_started` and `run_finished`."""
-    data = _decompressed(path)
+def read_sound(log: LogRef | Path, wanted: frozenset[bytes]) -> SoundLog | None:
+    """The log, or None if it is not plainly sound. `wanted` must name `run_started` and `run_finished`."""
+    log = as_ref(log)
+    data = _decompressed(log.path) if log.sealed is None else _sealed(log)
     # The escape begins with the only 0xEF of most logs: looking for one byte is twenty times as fast.
     if data is None or (_ESCAPE[0] in data and _ESCAPE in data) or not data.endswith(b"}\n"):
         return None
@@ -64,6 +66,8 @@ def read_sound(path: Path, wanted: frozenset[bytes]) -> SoundLog | None:
     if last.sha256 != digest.hexdigest() or last.events != count or not _is_current(lines[0][1]):
         return None
     digest.update(view[closing:])
+    if log.sealed is not None and digest.hexdigest() != log.sealed.run.sha256:
+        return None
     return SoundLog(lines=lines, sha256=digest.hexdigest(), events=count, raw_bytes=len(data))
 
 
@@ -81,6 +85,13 @@ def _decompressed(path: Path) -> bytes | None:
     except zstandard.ZstdError:
         return None
     return data if frame.eof and not frame.unused_data and len(data) <= _MAX_RAW_BYTES else None
+
+
+def _sealed(log: LogRef) -> bytes | None:
+    try:
+        return sealed_bytes(log)
+    except LogError:
+        return None
 
 
 def _in_order(data: bytes, wanted: frozenset[bytes]) -> tuple[list[tuple[bytes, bytes]], int, int] | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from replay.logref import LogRef
 from replay.reader import End, Record, read_all
 from schemas import events
 from schemas.errors import LogError
@@ -25,8 +26,8 @@ class Transcript(msgspec.Struct, kw_only=True):
     totals: dict[str, Any]
 
 
-def transcript(path: Path) -> Transcript:
-    """The transcript of the log at `path`. Raises `LogError` if it is corrupt or has not even a first event."""
+def transcript(path: LogRef | Path) -> Transcript:
+    """The transcript of a log. Raises `LogError` if it is corrupt or has not even a first event."""
     records, end = read_all(path)
     if not records or not isinstance(records[0].event, events.RunStarted):
         raise LogError(f"{path}: the log was torn before its first event; there is nothing to show")

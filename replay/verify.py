@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from replay.bodies import rebuilt_body
-from replay.campaigns import MANIFEST, run_files, run_id_of
+from replay.campaigns import MANIFEST, run_files
+from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
 from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stimulus_from_wire
 from schemas.errors import CaseError, LogError
@@ -38,8 +39,9 @@ def verify(path: Path) -> Iterator[RunCheck]:
         yield verify_run(log)
 
 
-def verify_run(log: Path) -> RunCheck:
+def verify_run(log: LogRef | Path) -> RunCheck:
     """Check one log: order, closing digest, case digests, message references and every request body."""
+    log = as_ref(log)
     derived = _Derived(log)
     reader = RunReader(log)
     detail = ""
@@ -54,13 +56,13 @@ def verify_run(log: Path) -> RunCheck:
     if status == "interrupted":
         state, detail = "interrupted", f"interrupted by its recorder, {derived.events} events, the log is closed"
     return RunCheck(
-        run_id=run_id_of(log),
+        run_id=log.run_id,
         path=str(log),
         state=state,
         detail=detail or (end.describe() if end else "unreadable"),
         events=end.events if end else derived.events,
         raw_bytes=end.raw_bytes if end else 0,
-        file_bytes=log.stat().st_size,
+        file_bytes=log.file_bytes,
         requests=derived.requests,
         unknown_events=derived.unknown,
         sha256=end.sha256 if end else "",
@@ -71,7 +73,7 @@ def verify_run(log: Path) -> RunCheck:
 class _Derived:
     """The digests of a log derived again, event by event."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, log: LogRef) -> None:
         self._log = log
         self._messages: list[bytes] = []
         self._toolsets: list[bytes] = []
@@ -99,9 +101,9 @@ class _Derived:
                 self.unknown += 1
 
     def _check_identity(self, event: RunStarted) -> None:
-        if event.run_id != run_id_of(self._log):
-            raise LogError(f"event 0: this is the log of run {event.run_id}, the file is named {self._log.name}")
-        manifest = self._log.parent.parent / MANIFEST
+        if event.run_id != self._log.run_id:
+            raise LogError(f"event 0: this is the log of run {event.run_id}, not of {self._log.name}")
+        manifest = self._log.directory / MANIFEST
         if not manifest.is_file():
             return
         try:

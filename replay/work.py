@@ -5,14 +5,13 @@ that its source is still the one the parent saw, and gives the handler of one lo
 grade row), `corrupt` (a log that was refused), `broken` (a grader that raised), `flip` (see `replay.flips`).
 """
 
-from pathlib import Path
-
 import msgspec
 
 from replay.attribute import GRADER, RUBRIC, responsible
 from replay.fold import fold
 from replay.graders import LoadedGrader, expect_digest
 from replay.grades import CurrentCase, GraderFailure, basis, encoded, row, verdict_of, without_basis
+from replay.logref import LogRef
 from replay.pool import Emit, Handler
 from schemas.errors import LogError
 from schemas.grades import Cause, Corrupt
@@ -48,7 +47,7 @@ class GradeWork(msgspec.Struct, frozen=True):
         """The handler of one log."""
         grader = self.grader.load()
 
-        def handle(log: Path, emit: Emit) -> None:
+        def handle(log: LogRef, emit: Emit) -> None:
             run = folded(log, emit)
             if run is None:
                 return
@@ -89,7 +88,7 @@ class CauseWork(msgspec.Struct, frozen=True):
         """The handler of one log."""
         grader = self.grader.load()
 
-        def handle(log: Path, emit: Emit) -> None:
+        def handle(log: LogRef, emit: Emit) -> None:
             run = folded(log, emit)
             if run is not None:
                 earlier = self.moved[run.run_id]
@@ -105,7 +104,7 @@ Side = tuple[int, dict[str, CurrentCase] | None]
 """A version and the current rubrics, if those are used."""
 
 
-def folded(log: Path, emit: Emit) -> RecordedRun | None:
+def folded(log: LogRef, emit: Emit) -> RecordedRun | None:
     """The run of a log; a log that cannot be trusted is emitted as `corrupt` and gives None."""
     try:
         return fold(log)

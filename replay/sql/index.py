@@ -13,10 +13,12 @@ from pathlib import Path
 import duckdb
 import msgspec
 
+from replay.sealed import is_sealed
 from replay.sql.load import Log, Progress, create_store, load
-from replay.sql.sources import LOG_GLOB, logs_of
+from replay.sql.sources import logs_of
 from replay.sql.tables import columns_of, declaration, log_tables
 from schemas.errors import WorkError
+from schemas.sealed import INDEX as SEALED_INDEX
 
 INDEX = "index.duckdb"
 
@@ -75,11 +77,14 @@ def is_fresh(campaign: Path) -> bool:
 
 
 def fingerprint(campaign: Path) -> str:
-    """SHA-256 over the tables of this build and over name, size and modification time of every log."""
+    """SHA-256 over the tables of this build and over name, size and modification time of every file with logs."""
     digest = hashlib.sha256(_layout().encode())
-    for log in sorted(campaign.glob(LOG_GLOB)):
-        status = log.stat()
-        digest.update(f"{log.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    files = dict.fromkeys(log.ref.path for log in logs_of([campaign]))
+    if is_sealed(campaign):
+        files[campaign / SEALED_INDEX] = None
+    for file in sorted(files):
+        status = file.stat()
+        digest.update(f"{file.name}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
 
 

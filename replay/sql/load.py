@@ -15,6 +15,7 @@ from typing import IO, Any
 import duckdb
 import msgspec
 
+from replay.logref import LogRef
 from replay.sql.scan import Scanned, scan
 from replay.sql.tables import columns_of, declaration
 from schemas.errors import WorkError
@@ -25,10 +26,10 @@ _MIN_OBJECT = 16 * 1024 * 1024
 
 
 class Log(msgspec.Struct, frozen=True):
-    """One log to read: the campaign directory it belongs to and its path below it."""
+    """One log to read, and the campaign directory it belongs to as it was named."""
 
     directory: Path
-    file: Path
+    ref: LogRef
 
 
 def create_store(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> None:
@@ -75,8 +76,8 @@ def _load(
     try:
         with spool:
             for number, log in enumerate(logs):
-                scanned = scan(log.directory / log.file, wanted, strict=strict)
-                scanned.facts.directory, scanned.facts.file = str(log.directory), str(log.file)
+                scanned = scan(log.ref, wanted, strict=strict)
+                scanned.facts.directory, scanned.facts.file = str(log.directory), _below(log)
                 corrupt += scanned.facts.status == "corrupt"
                 spool.add(scanned)
                 if progress is not None:
@@ -136,6 +137,11 @@ class _Spool:
             f"format = 'newline_delimited', compression = 'none', columns = {{{declared}}}, "
             f"maximum_object_size = {max(_MIN_OBJECT, 2 * self._longest[table])})"
         )
+
+
+def _below(log: Log) -> str:
+    """The file that holds a log, below its campaign."""
+    return str(log.ref.path.relative_to(log.directory))
 
 
 def _readable(line: bytes) -> bytes:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from replay.campaigns import run_id_of
+from replay.logref import LogRef, as_ref, sealed_bytes
 from replay.reader import RunReader
 from schemas import upcast
 from schemas.errors import LogError
@@ -106,27 +106,36 @@ _turn = msgspec.json.Decoder(TurnFinished)
 _finished = msgspec.json.Decoder(RunFinished)
 
 
-def scan(log: Path, wanted: frozenset[str], *, strict: bool = False) -> Scanned:
-    """Read the log at `log`. With `strict`, every event is decoded and checked however whole the file looks.
+def scan(log: LogRef | Path, wanted: frozenset[str], *, strict: bool = False) -> Scanned:
+    """Read a log. With `strict`, every event is decoded and checked however whole the file looks.
 
     Raises `LogError` if the file cannot be read at all.
     """
-    try:
-        data = log.read_bytes()
-    except OSError as error:
-        raise LogError(f"{log}: cannot read the log: {error.strerror}") from None
-    scanned = None if strict else _scan_whole(data, frozenset(name.encode() for name in wanted))
+    log = as_ref(log)
+    raw = None if strict else _raw(log)
+    scanned = None if raw is None else _scan_whole(raw, frozenset(name.encode() for name in wanted))
     if scanned is None:
         scanned = _scan_checked(log, wanted)
-    scanned.facts.file_bytes = len(data)
+    scanned.facts.file_bytes = log.file_bytes
     return scanned
 
 
-def _scan_whole(data: bytes, wanted: frozenset[bytes]) -> Scanned | None:
-    """The quick way, or None if the log is not whole or not of today's schema."""
-    raw = _decompress(data)
-    if raw is None:
+def _raw(log: LogRef) -> bytes | None:
+    """All raw bytes of a log that is whole, or None."""
+    if log.sealed is None:
+        try:
+            return _decompress(log.path.read_bytes())
+        except OSError as error:
+            raise LogError(f"{log}: cannot read the log: {error.strerror}") from None
+    try:
+        raw = sealed_bytes(log)
+    except LogError:
         return None
+    return raw if raw is not None and hashlib.sha256(raw).hexdigest() == log.sealed.run.sha256 else None
+
+
+def _scan_whole(raw: bytes, wanted: frozenset[bytes]) -> Scanned | None:
+    """The quick way, or None if the log is not whole or not of today's schema."""
     kept: dict[bytes, list[bytes]] = {kind: [] for kind in wanted | _FACTS}
     counts: dict[bytes, int] = {}
     end = 0
@@ -223,12 +232,12 @@ def _plus(total: int | None, more: int | None) -> int | None:
     return more if total is None else total + (more or 0)
 
 
-def _scan_checked(log: Path, wanted: frozenset[str]) -> Scanned:
+def _scan_checked(log: LogRef, wanted: frozenset[str]) -> Scanned:
     """The careful way: every event through the reader."""
     reader = RunReader(log)
     lines: dict[str, list[bytes]] = {kind: [] for kind in wanted}
     turns: list[TurnFinished] = []
-    facts = RunFacts(run_id=run_id_of(log))
+    facts = RunFacts(run_id=log.run_id)
     current: upcast.Upcast | None = None
     for record in reader:
         current = current or upcast.for_version(upcast.version_of(record.line))

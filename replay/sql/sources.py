@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from replay.campaigns import LOG_SUFFIX, campaign_directories
+from replay.campaigns import campaign_directories, logs_in
 from replay.sql.load import Log
 
-LOG_GLOB = f"runs/*{LOG_SUFFIX}"
 DEFAULT = Path("campaigns")
 
 
@@ -24,15 +23,11 @@ def campaigns_at(paths: Sequence[Path]) -> list[Path]:
 
 
 def logs_of(campaigns: Sequence[Path]) -> list[Log]:
-    """Every log of the campaigns, sorted by name within each."""
-    return [
-        Log(directory, log.relative_to(directory))
-        for directory in campaigns
-        for log in sorted(directory.glob(LOG_GLOB))
-    ]
+    """Every log of the campaigns, in the order of `campaigns.logs_in` within each. Raises `LogError` as that does."""
+    return [Log(directory, log) for directory in campaigns for log in logs_in(directory)]
 
 
 def shared_run_ids(campaigns: Sequence[Path]) -> int:
-    """How many run ids, taken from file names, are in more than one of the campaigns: none unless one was copied."""
-    names = Counter(log.file.name for log in logs_of(campaigns))
+    """How many run ids are in more than one of the campaigns: none unless one was copied."""
+    names = Counter(log.ref.run_id for log in logs_of(campaigns))
     return sum(count > 1 for count in names.values())

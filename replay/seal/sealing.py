@@ -1,0 +1,229 @@
+"""Seal a campaign: check every log, pack whole runs into frames, and let the index decide.
+
+The order of the steps is what makes it safe to be killed at any moment:
+
+1. `.seal.*` files are written, made durable and read back; nothing else has changed.
+2. `events.jsonl.zst` gets its name. Without an index nobody reads it: `runs/` counts.
+3. `events.index.json` gets its name. From here on the sealed runs count; the files in `runs/` are left over.
+4. SHA256SUMS gets its name, and the files in `runs/` that were sealed are removed.
+
+A seal that finds step 3 done finishes step 4.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+import zstandard
+
+from replay.campaigns import LOG_SUFFIX, RUNS, is_campaign, logs_in
+from replay.logref import LogRef, as_ref, sealed_chunks, sealed_ref
+from replay.reader import whole_lines
+from replay.seal import disk
+from replay.seal.packing import LEVEL, FrameWriter, Sizes, grouped, is_original, original_of
+from replay.seal.sums import write_sums
+from replay.sealed import is_sealed, manifest_campaign_id, read_index
+from replay.verify import RunCheck, verify_run
+from schemas.errors import LogError, UsageError, WorkError
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, SealedRun, build_index, encode_index, run_id_problem
+
+TEMPORARY = tuple(f".seal.{name}" for name in (EVENTS, INDEX, SUMS))
+Progress = Callable[[int], None]
+
+_NAMED = 8
+"""How many refused runs a message names."""
+
+
+class Sealed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a seal came to. `already` is whether the campaign had been sealed before.
+
+    `interrupted` counts runs without their end, `torn_bytes` the bytes after their last whole line (kept in the
+    index). `left` are files in `runs/` that are no logs and stay there. `chain` stands for the whole campaign.
+    """
+
+    campaign: str
+    campaign_id: str
+    already: bool
+    runs: int
+    interrupted: int
+    frames: int
+    raw_bytes: int
+    file_bytes: int
+    sealed_bytes: int
+    torn_bytes: int
+    left: tuple[str, ...]
+    chain: str
+
+
+class _Start(msgspec.Struct):
+    campaign_id: str
+    case_id: str
+    repetition: int
+    attempt: int
+
+
+def seal(directory: Path, *, level: int = LEVEL, progress: Progress = lambda _: None) -> Sealed:
+    """Seal the campaign in `directory`. `progress` is told how many runs are packed.
+
+    Raises `UsageError` if there is no campaign or somebody works on it, `LogError` naming the logs that cannot be
+    trusted, `WorkError` if it cannot be written; the campaign is then as it was.
+    """
+    if not is_campaign(directory):
+        raise UsageError(f"{directory}: not a campaign; give the directory that holds {RUNS}/")
+    with disk.locked(directory):
+        if is_sealed(directory):
+            index = read_index(directory)
+            _refuse_unsealed(directory, index)
+            return _finish(directory, index, already=True)
+        runs = _checked(directory)
+        try:
+            index = _write(directory, runs, level, progress)
+        except (OSError, WorkError):
+            disk.remove(directory / name for name in TEMPORARY)
+            raise
+        disk.move(directory / TEMPORARY[0], directory / EVENTS)
+        disk.move(directory / TEMPORARY[1], directory / INDEX)
+        return _finish(directory, index, already=False)
+
+
+def finish(directory: Path) -> Sealed:
+    """The last step alone, for a sealed campaign whose lock the caller holds."""
+    return _finish(directory, read_index(directory), already=True)
+
+
+def _checked(directory: Path) -> list[Sizes]:
+    """The runs in the order of the sealed file."""
+    logs = logs_in(directory)
+    if not logs:
+        raise UsageError(f"{directory}: nothing is recorded there; there is nothing to seal")
+    for log in logs:
+        problem = run_id_problem(log.run_id)
+        if problem is not None:
+            raise LogError(f"{directory / RUNS}: the file name {log.name[:80]!r} {problem}; rename it")
+    checks = [verify_run(log) for log in logs]
+    corrupt = [check for check in checks if check.state == "corrupt"]
+    if corrupt:
+        named = "; ".join(f"{check.path}: {check.detail}" for check in corrupt[:_NAMED])
+        more = f"; and {len(corrupt) - _NAMED} more" if len(corrupt) > _NAMED else ""
+        raise LogError(
+            f"{named}{more}: {len(corrupt)} of {len(logs)} logs cannot be trusted and nothing was sealed; restore them "
+            "from a copy, or set them aside with korvid-replay recover"
+        )
+    found = [_sizes(log, check) for log, check in zip(logs, checks, strict=True)]
+    ids = {start.campaign_id for start, _ in found}
+    if len(ids) > 1:
+        raise LogError(f"{directory}: the logs belong to several campaigns ({', '.join(sorted(ids))}); move them apart")
+    found.sort(key=lambda pair: (pair[0].case_id, pair[0].repetition, pair[0].attempt, pair[1].entry.run_id))
+    return [sizes for _, sizes in found]
+
+
+def _sizes(log: LogRef, check: RunCheck) -> tuple[_Start, Sizes]:
+    if check.events == 0:
+        raise LogError(f"{log}: the log is torn before its first event ends; set it aside with korvid-replay recover")
+    start = msgspec.json.decode(next(whole_lines(log)), type=_Start)
+    complete = check.status is not None
+    original = original_of(log, complete=complete)
+    entry = SealedRun(
+        run_id=log.run_id,
+        case_id=start.case_id,
+        repetition=start.repetition,
+        attempt=start.attempt,
+        state="complete" if complete else "interrupted",
+        offset=0,
+        length=check.raw_bytes,
+        events=check.events,
+        sha256=check.sha256,
+        file_bytes=original.file_bytes,
+        file_sha256=original.file_sha256,
+        repacks=original.repacks,
+        closed=original.closed,
+        tail=original.tail,
+    )
+    return start, Sizes(log, entry)
+
+
+def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -> SealedIndex:
+    events, index_file, sums = (directory / name for name in TEMPORARY)
+    campaign_id = (
+        manifest_campaign_id(directory) or msgspec.json.decode(next(whole_lines(runs[0].log)), type=_Start).campaign_id
+    )
+    writer = FrameWriter(level)
+    disk.write(events, _packed(writer, runs, progress))
+    zstd = ".".join(str(part) for part in zstandard.ZSTD_VERSION)
+    index = build_index(campaign_id, writer.frames, level=level, zstd=zstd)
+    _read_back(events, index)
+    disk.write(index_file, (encode_index(index),))
+    write_sums(directory, sums, renamed={directory / EVENTS: events, directory / INDEX: index_file})
+    return index
+
+
+def _packed(writer: FrameWriter, runs: list[Sizes], progress: Progress) -> Iterator[bytes]:
+    done = 0
+    for group in grouped(runs):
+        yield from writer.pieces(group)
+        done += len(group)
+        progress(done)
+
+
+def _read_back(events: Path, index: SealedIndex) -> None:
+    """Read what was written, before anything depends on it."""
+    for frame, run in index.runs():
+        digest = hashlib.sha256()
+        for piece in sealed_chunks(sealed_ref(events, frame, run)):
+            digest.update(piece)
+        if digest.hexdigest() != run.sha256:
+            raise WorkError(f"{events}: run {run.run_id} does not read back as it was written; nothing was sealed")
+
+
+def _refuse_unsealed(directory: Path, index: SealedIndex) -> None:
+    sealed = {run.run_id for _, run in index.runs()}
+    extra = [log.run_id for log in map(as_ref, _run_logs(directory)) if log.run_id not in sealed]
+    if extra:
+        raise UsageError(
+            f"{directory}: sealed already, and {RUNS}/ holds runs that are not sealed ({', '.join(extra[:_NAMED])}); "
+            "unseal it, then seal it again"
+        )
+
+
+def _run_logs(directory: Path) -> list[Path]:
+    return sorted((directory / RUNS).glob(f"*{LOG_SUFFIX}"))
+
+
+def _finish(directory: Path, index: SealedIndex, *, already: bool) -> Sealed:
+    """Step 4. Raises `LogError` if a file in `runs/` is another log than the sealed one of its run."""
+    sealed = {run.run_id: run for _, run in index.runs()}
+    leftover = [path for path in _run_logs(directory) if as_ref(path).run_id in sealed]
+    for path in leftover:
+        is_original(path, sealed[as_ref(path).run_id])
+    sums = directory / TEMPORARY[2]
+    write_sums(directory, sums, renamed={})
+    disk.move(sums, directory / SUMS)
+    disk.remove(leftover)
+    disk.remove(directory / name for name in TEMPORARY)
+    left = _remove_empty(directory / RUNS)
+    disk.sync(directory)
+    return Sealed(
+        campaign=str(directory),
+        campaign_id=index.campaign_id,
+        already=already,
+        runs=index.run_count,
+        interrupted=sum(run.state == "interrupted" for run in sealed.values()),
+        frames=len(index.frames),
+        raw_bytes=index.raw_bytes,
+        file_bytes=sum(run.file_bytes for run in sealed.values()),
+        sealed_bytes=index.bytes + (directory / INDEX).stat().st_size,
+        torn_bytes=sum(len(run.tail_bytes()) for run in sealed.values()),
+        left=left,
+        chain=index.chain,
+    )
+
+
+def _remove_empty(runs: Path) -> tuple[str, ...]:
+    """Remove the directory of the logs if nothing is left in it; else the names of what is."""
+    if not runs.is_dir():
+        return ()
+    left = tuple(sorted(path.name for path in runs.iterdir()))
+    if not left:
+        runs.rmdir()
+    return left

@@ -1,0 +1,114 @@
+"""Unseal a campaign: write every log into its own file again, then let the index go.
+
+Until the index is removed, the sealed runs count and the files in `runs/` are the same logs; after it, `runs/` counts.
+So a kill at any moment leaves a campaign that reads the same, sealed or unsealed.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from replay.campaigns import LOG_SUFFIX, RUNS
+from replay.logref import LogRef
+from replay.reader import whole_lines
+from replay.seal import disk
+from replay.seal.packing import is_original, log_pieces
+from replay.sealed import is_sealed, read_index, sealed_logs
+from schemas.errors import LogError, UsageError
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedRun
+
+TEMPORARY = ".unseal"
+TAIL_MARK = "tail"
+Progress = Callable[[int], None]
+
+
+class Unsealed(msgspec.Struct, frozen=True, kw_only=True):
+    """What an unseal came to.
+
+    `identical` logs are byte for byte the files that were sealed; of `recompressed` ones only the raw lines are,
+    because another zstd library wrote or writes them. `tails` are torn ends that could only be laid beside their log.
+    """
+
+    campaign: str
+    campaign_id: str
+    runs: int
+    identical: int
+    recompressed: tuple[str, ...]
+    tails: tuple[str, ...]
+
+
+def unseal(directory: Path, *, progress: Progress = lambda _: None) -> Unsealed:
+    """Give the campaign in `directory` its log files back. `progress` is told how many runs are written.
+
+    Raises `UsageError` if it is not sealed or somebody works on it, `LogError` if the seal does not hold or a file in
+    `runs/` is another log of a sealed run; the campaign stays sealed then.
+    """
+    if not is_sealed(directory):
+        raise UsageError(f"{directory}: not a sealed campaign: it has no {INDEX}")
+    with disk.locked(directory):
+        index = read_index(directory)
+        runs = directory / RUNS
+        runs.mkdir(exist_ok=True)
+        recompressed, tails = [], []
+        for done, log in enumerate(sealed_logs(directory), 1):
+            assert log.sealed is not None
+            path = runs / f"{log.run_id}{LOG_SUFFIX}"
+            if not restore(log, log.sealed.run, path):
+                recompressed.append(log.run_id)
+                if log.sealed.run.tail:
+                    tails.append(_lay_beside(path, log.sealed.run))
+            progress(done)
+        disk.sync(runs)
+        disk.sync(directory)
+        (directory / INDEX).unlink()
+        disk.sync(directory)
+        disk.remove((directory / EVENTS, directory / SUMS))
+        return Unsealed(
+            campaign=str(directory),
+            campaign_id=index.campaign_id,
+            runs=index.run_count,
+            identical=index.run_count - len(recompressed),
+            recompressed=tuple(recompressed),
+            tails=tuple(tails),
+        )
+
+
+def restore(log: LogRef, run: SealedRun, path: Path) -> bool:
+    """Write the log file of a sealed run to `path`, unless it is there. Whether it is the very file that was sealed.
+
+    The name is not durable before the directory is synced. Raises `LogError` if the sealed run does not hold, or
+    `path` is another log.
+    """
+    if path.exists():
+        return is_original(path, run)
+    temporary = path.with_name(TEMPORARY)
+    disk.write(temporary, _original_pieces(log, run, with_tail=run.repacks))
+    identical = disk.file_sha256(temporary) == run.file_sha256
+    if not identical and run.tail:
+        # Torn bytes continue a stream of another zstd library: behind this one they would be noise.
+        disk.write(temporary, _original_pieces(log, run, with_tail=False))
+    temporary.replace(path)
+    return identical
+
+
+def _original_pieces(log: LogRef, run: SealedRun, *, with_tail: bool) -> Iterator[bytes]:
+    digest = hashlib.sha256()
+
+    def lines() -> Iterator[bytes]:
+        for line in whole_lines(log):
+            digest.update(line)
+            yield line
+
+    yield from log_pieces(lines(), closed=run.closed)
+    if digest.hexdigest() != run.sha256:
+        raise LogError(f"{log}: its raw bytes have SHA-256 {digest.hexdigest()}, the index says {run.sha256}")
+    if with_tail:
+        yield run.tail_bytes()
+
+
+def _lay_beside(path: Path, run: SealedRun) -> str:
+    beside = path.with_name(f"{path.name}.{TAIL_MARK}")
+    disk.write(beside, (run.tail_bytes(),))
+    return beside.name
