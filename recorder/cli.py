@@ -161,7 +161,7 @@ def probe(
     model: ModelFlag = None, base_url: UrlFlag = None, warmup: WarmupFlag = False, as_json: JsonFlag = False
 ) -> None:
     """Print the serving passport: engine, digest, quantization, context, and what is unavailable."""
-    from recorder.campaign import probe_site
+    from recorder.site import probe_site
     from recorder.settings import Flags, resolve
 
     passport = probe_site(resolve(Flags(model=model, base_url=base_url, warmup=warmup)))
@@ -177,6 +177,7 @@ def probe(
         "parameter_size": passport.parameter_size,
         "context_length": passport.context_length,
         "max_context_length": passport.max_context_length,
+        "template_sha256": passport.template_sha256,
         "warmup": passport.warmup,
     }
     output.print_table(

@@ -22,7 +22,7 @@ PROTOCOL_VERSION = 1
 PINNED_FACTS = ("engine", "digest", "quantization", "context_length")
 """The facts without which a campaign cannot be repeated, in the order in which `unavailable` lists them."""
 
-_COMPARED_FACTS = ("engine", "model", *PINNED_FACTS[1:], "parameter_size", "max_context_length")
+_COMPARED_FACTS = ("engine", "model", *PINNED_FACTS[1:], "parameter_size", "max_context_length", "template_sha256")
 _IDENTITY = ("schema_version", "campaign_id", "created", "arm", "publishable", "not_publishable_because")
 _REPEATED = ("policy.tools", "policy.omitted_tools", "policy.prompt")
 """What `tools` and `prompt` of the manifest say already."""
@@ -43,7 +43,8 @@ class ServingPassport(_Data, frozen=True):
     """What served the model, as the server itself said.
 
     `context_length` is the context that was allocated, `max_context_length` the most the model could have; both in
-    tokens. `warmup` is None where none was asked for. `sources` gives for each known fact where it was read, `error`
+    tokens. `template_sha256` is over the chat template, through which the model saw every message. `warmup` is None
+    where none was asked for. `sources` gives for each known fact where it was read, `error`
     joins what went wrong on the way.
     """
 
@@ -54,6 +55,7 @@ class ServingPassport(_Data, frozen=True):
     parameter_size: str | None = None
     context_length: int | None = None
     max_context_length: int | None = None
+    template_sha256: str | None = None
     warmup: bool | None = None
     sources: dict[str, str] = {}
     unavailable: tuple[str, ...] = PINNED_FACTS
@@ -134,6 +136,8 @@ class Manifest(_Data, frozen=True):
     protocol_version: int = PROTOCOL_VERSION
     publishable: bool | None = None
     not_publishable_because: tuple[str, ...] = ()
+    also_recorded_by: tuple[Harness, ...] = ()
+    """Other builds that recorded some of the runs, after a resume."""
 
 
 class _Version(msgspec.Struct):
@@ -177,6 +181,20 @@ def passport_changed(before: ServingPassport, after: ServingPassport) -> list[st
     return list(_changes(before, after))
 
 
+def with_learned(known: ServingPassport, now: ServingPassport) -> ServingPassport:
+    """`known` with the facts that only `now` has, so that a later change of them is seen. Not for publishing."""
+    missing = [fact for fact in _COMPARED_FACTS if getattr(known, fact) is None]
+    return msgspec.structs.replace(known, **{fact: getattr(now, fact) for fact in missing})
+
+
+def recorded_also_by(manifest: Manifest, build: Harness) -> Manifest:
+    """The manifest of a campaign of which `build` records runs too."""
+    builds = (manifest.harness, *manifest.also_recorded_by)
+    if build in builds:
+        return manifest
+    return msgspec.structs.replace(manifest, also_recorded_by=(*manifest.also_recorded_by, build))
+
+
 def publishability(manifest: Manifest) -> tuple[str, ...]:
     """Why the campaign must not be published; empty if it may. Source: design, Validity."""
     return tuple(_reasons(manifest))
@@ -217,8 +235,11 @@ def _shown(fact: Any) -> str:
 def _reasons(manifest: Manifest) -> Iterator[str]:
     if manifest.prompt.source != "default":
         yield "the prompt is not the default one"
-    if manifest.harness.revision.endswith("+dirty"):
-        yield f"the harness had uncommitted changes ({manifest.harness.revision})"
+    for build in (manifest.harness, *manifest.also_recorded_by):
+        if build.revision.endswith("+dirty"):
+            yield f"the harness had uncommitted changes ({build.revision})"
+    if manifest.also_recorded_by:
+        yield f"{1 + len(manifest.also_recorded_by)} builds of the harness recorded parts of it"
     if manifest.agent == "model":
         yield from _serving_reasons(manifest.serving_before, manifest.serving_after)
 

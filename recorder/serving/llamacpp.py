@@ -11,7 +11,7 @@ from recorder.catalog import Facts
 from recorder.embedded.facts import LocalFacts
 from recorder.serving.findings import Findings
 from recorder.serving.gguf import GgufError, file_sha256, read_gguf, readable_count
-from recorder.serving.target import Trouble, ask, at, count_of, rows_of, text_of
+from recorder.serving.target import Trouble, ask, at, count_of, rows_of, template_digest, text_of
 from schemas.provenance import Engine
 
 _PROPS, _MODELS, _FILE = "llama.cpp /props", "llama.cpp /v1/models", "weights file"
@@ -43,6 +43,7 @@ def examine(
     build = text_of(props, "build_info")
     findings.note("engine", Engine(name="llama.cpp", version=build) if build else None, _PROPS)
     findings.note("context_length", count_of(props, "default_generation_settings", "n_ctx"), _PROPS)
+    findings.note("template_sha256", template_digest(text_of(props, "chat_template")), _PROPS)
     weights = local.weights if local is not None else text_of(props, "model_path")
     if weights and on_this_machine:
         with findings.tolerating():

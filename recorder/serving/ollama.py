@@ -6,7 +6,7 @@ import httpx
 
 from recorder.catalog import Facts
 from recorder.serving.findings import Findings
-from recorder.serving.target import WARM_UP_TIMEOUT_S, Trouble, ask, at, count_of, rows_of, text_of
+from recorder.serving.target import WARM_UP_TIMEOUT_S, Trouble, ask, at, count_of, rows_of, template_digest, text_of
 from schemas.provenance import Engine
 
 
@@ -67,6 +67,7 @@ def _note_shown(shown: dict[str, Any], findings: Findings) -> None:
     findings.note("quantization", text_of(shown, "details", "quantization_level"), source)
     findings.note("parameter_size", text_of(shown, "details", "parameter_size"), source)
     findings.note("max_context_length", _max_context(shown), source)
+    findings.note("template_sha256", template_digest(text_of(shown, "template")), source)
 
 
 def _max_context(shown: dict[str, Any]) -> int | None:

@@ -15,6 +15,7 @@ import httpx
 import msgspec
 
 from recorder.transport.secret import Secret
+from schemas.digest import sha256_hex
 from schemas.errors import KorvidError
 from schemas.events import Dialect
 
@@ -116,6 +117,11 @@ def at(answer: Any, *path: str) -> Any:
     for key in path:
         answer = answer.get(key) if isinstance(answer, dict) else None
     return answer
+
+
+def template_digest(template: str | None) -> str | None:
+    """The SHA-256 of a chat template, None if there is none to see."""
+    return None if template is None else sha256_hex(template.encode("utf-8", "surrogatepass"))
 
 
 def rows_of(answer: dict[str, Any], key: str) -> list[dict[str, Any]]:

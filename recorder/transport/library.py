@@ -96,7 +96,9 @@ def expected_errors() -> tuple[type[Exception], ...]:
 def open_http(endpoint: Endpoint) -> httpx.AsyncClient:
     """An HTTP client whose every request goes through the tap. Proxies and `.netrc` are not consulted."""
     context = ssl.create_default_context(cafile=endpoint.ca_bundle) if endpoint.ca_bundle else True
-    inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False)
+    # llama.cpp's server drops a kept-alive connection after a stream with tools: each request gets one of its own.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    inner = httpx.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
     tap = TapTransport(inner, host=httpx.URL(endpoint.base_url).host, key=endpoint.api_key)
     timeout = httpx.Timeout(endpoint.timeout_s)
     return httpx.AsyncClient(transport=tap, timeout=timeout, trust_env=False, follow_redirects=False)
