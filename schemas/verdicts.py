@@ -27,8 +27,8 @@ class ClaimFinding(_Part, frozen=True):
 
     `holds` is whether the group is satisfied (required, symptom) or violated (forbidden). `span` is the deciding match.
     A group that does not hold lists the matches that were rejected in `rejected`, each with its reason, as
-    `(reason, span)` where the reason is `negated`, `negated_after`, `all_clear`, `continued`, `question` or `hypothetical`. For a bound claim `subject` is the
-    mention that the claim was said of, and further reasons are `other_subject` and `no_subject`.
+    `(reason, span)`: `negated`, `negated_after`, `all_clear`, `continued`, `question` or `hypothetical`. For a bound
+    claim `subject` is the mention that the claim was said of, and further reasons are `other_subject` and `no_subject`.
     """
 
     role: Literal["required", "forbidden", "symptom", "bound"]
