@@ -1,14 +1,13 @@
 """Record a campaign: start what serves the model, probe it, write the manifest, record run after run, probe again.
 
-One process records into a campaign at a time: `campaign.json` is locked while it does.
+One process records into a campaign at a time: its directory is locked while it does.
 """
 
 import asyncio
 import fcntl
 import os
 import signal
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,36 +15,37 @@ from pathlib import Path
 import msgspec
 
 from recorder import serving
-from recorder.baseline import BASELINES
-from recorder.catalog import Facts, Route, route
-from recorder.embedded import EmbeddedServer
+from recorder.catalog import Route, route
 from recorder.log import sync_directory
 from recorder.machine import harness, machine
 from recorder.outfit import common_outfit, outfit_of
 from recorder.plan import RUNS, PlannedRun, new_campaign_id, plan, remaining
 from recorder.progress import Board, board
 from recorder.run import Outfit, RunResult, RunSetting, record_run
-from recorder.scripted import Reply, ScriptedServer
-from recorder.settings import EMBEDDED_PROVIDER, MODEL_AGENT, Settings
+from recorder.settings import MODEL_AGENT, Settings
+from recorder.site import Site, facts_of, open_site, probe
 from recorder.transport import ModelClient
-from recorder.transport.endpoint import Endpoint, make_endpoint
 from recorder.transport.library import load as load_litellm
 from schemas.errors import LogError, UsageError, WorkError
-from schemas.policy import Policy
+from schemas.policy import Policy, tier_of
 from schemas.provenance import (
     Manifest,
     PackInfo,
     ServingPassport,
     decode_manifest,
+    differences,
     encode_manifest,
     judged,
     passport_changed,
+    recorded_also_by,
     tools_info,
+    with_learned,
 )
 
 MANIFEST = "campaign.json"
 CAMPAIGNS = Path("campaigns")
-_BASELINE_PROVIDER = "scripted"
+_MUST_STAY = ("agent", "model", "pack", "repetitions", "seed", "policy", "tools", "prompt", "protocol_version")
+"""The parts of a manifest without which a resumed campaign would be another one."""
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,16 +72,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     runs: tuple[RunResult, ...]
 
 
-class _Site(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the model is served while the campaign runs."""
-
-    endpoint: Endpoint
-    provider: str
-    model: str
-    local: serving.LocalFacts | None = None
-    script: Callable[[PlannedRun, tuple[str, ...]], None] | None = None
-
-
 def record_campaign(settings: Settings, *, resume: Path | None = None) -> Summary:
     """Record all runs of a new campaign, or those of `resume` that are missing or interrupted.
 
@@ -91,14 +81,14 @@ def record_campaign(settings: Settings, *, resume: Path | None = None) -> Summar
     earlier = None if resume is None else read_manifest(resume)
     # Whatever the routing will say, a wrong tool or prompt file is found before a server is started.
     common_outfit(settings, settings.tier or "low")
-    with _site(settings) as site:
-        served = route(f"{site.provider}/{site.endpoint.model}", settings.tier, _facts(settings, site))
+    with open_site(settings) as site:
+        served = route(f"{site.provider}/{site.endpoint.model}", settings.tier, facts_of(settings, site))
         manifest = _manifest(settings, site, served, common_outfit(settings, served.tier))
         if earlier is not None and resume is not None:
             manifest = _continued(earlier, manifest, resume)
         directory = resume or settings.out or CAMPAIGNS / manifest.campaign_id
         with board(0) as shown:
-            probed = _probe(settings, site, shown)
+            probed = probe(settings, site, shown)
         before = earlier.serving_before if earlier and earlier.serving_before else probed
         _refuse_other_engine(before, probed, directory)
         manifest = msgspec.structs.replace(manifest, serving_before=before)
@@ -106,15 +96,19 @@ def record_campaign(settings: Settings, *, resume: Path | None = None) -> Summar
             return _record(settings, site, manifest, directory)
 
 
-def _record(settings: Settings, site: _Site, manifest: Manifest, directory: Path) -> Summary:
+def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path) -> Summary:
     runs = plan(settings.pack.cases, settings.repetitions)
     left = remaining(runs, directory, manifest.campaign_id)
+    if left and (whole := recorded_also_by(manifest, harness())) != manifest:
+        # Before the first of its runs: a recorder that dies must not leave them to the build before it.
+        manifest = whole
+        _write(directory / MANIFEST, encode_manifest(manifest))
     results: list[RunResult] = []
     with board(len(left)) as shown:
         started = datetime.now(UTC)
         interrupted = asyncio.run(_record_all(left, settings, site, manifest, directory, shown, results))
         wall_s = (datetime.now(UTC) - started).total_seconds()
-        after = None if interrupted else _probe(settings, site, shown, warm=False)
+        after = None if interrupted else probe(settings, site, shown, warm=False)
     manifest = judged(msgspec.structs.replace(manifest, serving_after=after)) if not interrupted else manifest
     _write(directory / MANIFEST, encode_manifest(manifest))
     return Summary(
@@ -143,7 +137,7 @@ def _record(settings: Settings, site: _Site, manifest: Manifest, directory: Path
 async def _record_all(
     left: list[PlannedRun],
     settings: Settings,
-    site: _Site,
+    site: Site,
     manifest: Manifest,
     directory: Path,
     shown: Board,
@@ -161,12 +155,17 @@ async def _record_all(
             clients[seed] = ModelClient(msgspec.structs.replace(site.endpoint, options=options))
         return clients[seed]
 
+    known = manifest.serving_before
+
     async def changes() -> tuple[str, ...]:
-        before = manifest.serving_before
-        if before is None:
+        nonlocal known
+        if known is None:
             return ()
         now = await asyncio.to_thread(serving.probe, site.endpoint, local=site.local)
-        return tuple(passport_changed(before, now))
+        changed = tuple(passport_changed(known, now))
+        # A server that loads its model with the first request says only then what the context is.
+        known = with_learned(known, now)
+        return changed
 
     key = site.endpoint.api_key
     setting = RunSetting(
@@ -175,13 +174,11 @@ async def _record_all(
         agent=manifest.agent,
         model=manifest.model,
         policy=manifest.policy,
-        outfit=lambda planned: outfit_of(settings, manifest.policy.tier, planned),
+        outfit=lambda planned: outfit_of(settings, tier_of(manifest.policy), planned),
         client=client,
         durability=settings.durability,
         secrets=() if key is None else (key.reveal(),),
-        stream=settings.stream,
         seed=settings.seed,
-        context_tokens=manifest.serving_before.context_length if manifest.serving_before else None,
         serving_changes=changes,
     )
     try:
@@ -191,7 +188,10 @@ async def _record_all(
             shown.begin(planned)
             if site.script is not None:
                 site.script(planned, tuple(spec.name for spec in setting.outfit(planned).specs))
-            result = await record_run(planned, setting, directory / RUNS)
+            context = None if known is None else known.context_length
+            result = await record_run(
+                planned, msgspec.structs.replace(setting, context_tokens=context), directory / RUNS
+            )
             results.append(result)
             shown.end(planned, result)
             _refuse_dead_server(results, directory)
@@ -213,64 +213,7 @@ def _refuse_dead_server(results: list[RunResult], directory: Path) -> None:
         )
 
 
-@contextmanager
-def _site(settings: Settings) -> Iterator[_Site]:
-    """What serves the model, running as long as the block."""
-    if settings.endpoint is None:
-        with _scripted(settings.agent) as site:
-            yield site
-    elif settings.embedded is None:
-        yield _Site(endpoint=settings.endpoint, provider=settings.endpoint.provider, model=settings.endpoint.model_ref)
-    else:
-        with board(0) as shown, EmbeddedServer(settings.embedded, progress=_stages(shown)) as server:
-            endpoint = msgspec.structs.replace(settings.endpoint, base_url=server.base_url)
-            model = f"{EMBEDDED_PROVIDER}/{settings.embedded.model}"
-            yield _Site(endpoint=endpoint, provider=EMBEDDED_PROVIDER, model=model, local=server.local_facts)
-
-
-def _stages(shown: Board) -> Callable[[str, float | None], None]:
-    """Say each stage of the embedded server's start once."""
-    said: set[str] = set()
-
-    def say(stage: str, done: float | None) -> None:
-        if stage not in said:
-            said.add(stage)
-            shown.note(f"embedded model: {stage}")
-
-    return say
-
-
-@contextmanager
-def _scripted(agent: str) -> Iterator[_Site]:
-    """A scripted server that plays a baseline agent, run after run."""
-    replies: list[Reply] = []
-
-    def script(planned: PlannedRun, tools: tuple[str, ...]) -> None:
-        replies[:] = BASELINES[agent](planned.case, tools)
-
-    def next_reply(body: dict[str, object]) -> Reply:
-        return replies.pop(0) if replies else Reply(text="")
-
-    with ScriptedServer(next_reply) as server:
-        endpoint = make_endpoint(f"openai/{server.card.name}", f"{server.url}/v1")
-        yield _Site(
-            endpoint=endpoint, provider=_BASELINE_PROVIDER, model=f"{_BASELINE_PROVIDER}/{agent}", script=script
-        )
-
-
-def _facts(settings: Settings, site: _Site) -> Facts | None:
-    return serving.provider_facts(site.endpoint) if settings.agent == MODEL_AGENT else None
-
-
-def _probe(settings: Settings, site: _Site, shown: Board, warm: bool | None = None) -> ServingPassport | None:
-    """The passport of a served model; a baseline agent has none."""
-    if settings.agent != MODEL_AGENT:
-        return None
-    asked = settings.warmup if warm is None else warm
-    return serving.probe(site.endpoint, warm=asked, local=site.local, progress=shown.note)
-
-
-def _manifest(settings: Settings, site: _Site, served: Route, outfit: Outfit) -> Manifest:
+def _manifest(settings: Settings, site: Site, served: Route, outfit: Outfit) -> Manifest:
     now = datetime.now(UTC)
     names = tuple(spec.name for spec in outfit.specs)
     return Manifest(
@@ -300,6 +243,7 @@ def _manifest(settings: Settings, site: _Site, served: Route, outfit: Outfit) ->
             prompt=outfit.prompt,
             options=site.endpoint.options,
             recover_calls_from_content=settings.recover_calls,
+            stream=settings.stream,
         ),
         capabilities=served.capabilities,
         catalog_version=served.catalog_version,
@@ -311,20 +255,24 @@ def _manifest(settings: Settings, site: _Site, served: Route, outfit: Outfit) ->
 
 
 def _continued(earlier: Manifest, now: Manifest, directory: Path) -> Manifest:
-    """The manifest of a resumed campaign. Raises `UsageError` naming what is no longer the same."""
-    for name in ("agent", "model", "arm", "repetitions", "seed", "pack", "policy"):
-        if getattr(earlier, name) != getattr(now, name):
-            raise UsageError(
-                f"--resume {directory}: {name} of the campaign is not what would be recorded now "
-                f"({_brief(getattr(earlier, name))} against {_brief(getattr(now, name))}); "
-                "give the same flags, variables and cases, or start a new campaign"
-            )
-    return msgspec.structs.replace(now, campaign_id=earlier.campaign_id, created=earlier.created)
+    """The manifest of a campaign that goes on. Raises `UsageError` naming what is no longer the same."""
+    changed = [row for row in differences(earlier, now) if row[0].partition(".")[0] in _MUST_STAY]
+    if changed:
+        # A digest says that something changed; what follows it by name says what.
+        changed = [row for row in changed if not row[0].endswith("sha256")] or changed
+        listed = "; ".join(f"{path} was {_brief(was)}, would be {_brief(is_now)}" for path, was, is_now in changed[:3])
+        raise UsageError(
+            f"--resume {directory}: not the campaign that would be recorded now ({listed}); "
+            "give the same flags, variables, files and cases, or start a new campaign"
+        )
+    return msgspec.structs.replace(
+        earlier, durability=now.durability, serving_after=None, publishable=None, not_publishable_because=()
+    )
 
 
 def _brief(value: object) -> str:
-    text = str(msgspec.to_builtins(value))
-    return text if len(text) <= 120 else f"{text[:117]}..."
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _refuse_other_engine(before: ServingPassport | None, now: ServingPassport | None, directory: Path) -> None:
@@ -347,9 +295,9 @@ def read_manifest(directory: Path) -> Manifest:
 @contextmanager
 def _locked(directory: Path, manifest: Manifest, *, fresh: bool) -> Iterator[None]:
     """Make the directory and its manifest, and keep every other recorder out of it."""
+    path = directory / MANIFEST
     try:
-        (directory / RUNS).mkdir(parents=True, exist_ok=True)
-        path = directory / MANIFEST
+        directory.mkdir(parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
         raise UsageError(f"{directory}: cannot make the campaign: {error.strerror}; give --out another place") from None
@@ -361,27 +309,32 @@ def _locked(directory: Path, manifest: Manifest, *, fresh: bool) -> Iterator[Non
         if fresh and path.exists():
             raise UsageError(f"{directory}: already there; give --out a new directory, or --resume {directory}")
         if fresh:
-            _write(path, encode_manifest(manifest))
+            # The manifest comes first: without it nothing could go on what a full disk has begun.
+            _write(path, encode_manifest(manifest), "free space and start again")
+        _make_runs(directory / RUNS)
         yield
     finally:
         os.close(lock)
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file in one step, durably."""
+def _make_runs(path: Path) -> None:
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        path.mkdir(exist_ok=True)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise LogError(f"{path}: cannot be made: {error.strerror}; free space and resume the campaign") from None
+
+
+def _write(path: Path, data: bytes, way_out: str = "free space and resume the campaign") -> None:
+    """Replace a file in one step, durably; a failure leaves the old one and nothing beside it."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        with draft.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(file.name).chmod(0o644)
-        Path(file.name).replace(path)
+        draft.replace(path)
         sync_directory(path.parent)
     except OSError as error:
-        raise LogError(f"{path}: cannot be written: {error.strerror}; free space and resume the campaign") from None
-
-
-def probe_site(settings: Settings) -> ServingPassport:
-    """The passport of what would serve the model; the embedded model is started for it."""
-    with _site(settings) as site, board(0) as shown:
-        return serving.probe(site.endpoint, warm=settings.warmup, local=site.local, progress=shown.note)
+        draft.unlink(missing_ok=True)
+        raise LogError(f"{path}: cannot be written: {error.strerror}; {way_out}") from None

@@ -43,8 +43,9 @@ def run(
         Path | None, typer.Option("--out", metavar="DIR", help="The campaign's directory [campaigns/ID].")
     ] = None,
     durability: Annotated[
-        str, typer.Option("--durability", metavar="event|turn|run", help="When the log is forced to disk.")
-    ] = "turn",
+        str | None,
+        typer.Option("--durability", metavar="event|turn|run", help="When the log is forced to disk [turn]."),
+    ] = None,
     resume: Annotated[
         Path | None, typer.Option("--resume", metavar="DIR", help="Record what is missing or was interrupted there.")
     ] = None,
@@ -161,8 +162,8 @@ def probe(
     model: ModelFlag = None, base_url: UrlFlag = None, warmup: WarmupFlag = False, as_json: JsonFlag = False
 ) -> None:
     """Print the serving passport: engine, digest, quantization, context, and what is unavailable."""
-    from recorder.site import probe_site
     from recorder.settings import Flags, resolve
+    from recorder.site import probe_site
 
     passport = probe_site(resolve(Flags(model=model, base_url=base_url, warmup=warmup)))
     if as_json:

@@ -52,10 +52,14 @@ class RunLog:
         self._stream = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compressobj()
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            sync_directory(path.parent)
         except OSError as error:
             raise LogError(f"{path}: cannot create the log: {error.strerror}") from None
         self._open = True
+        try:
+            sync_directory(path.parent)
+        except OSError as error:
+            self.close()
+            raise LogError(f"{path}: cannot make the log durable: {error.strerror}") from None
 
     def elapsed(self) -> float:
         """Seconds since the log was opened."""

@@ -18,6 +18,8 @@ _FIXED = {
     "arm": "--arm",
     "without": "--without-tool",
     "out": "--out",
+    "stream": "--no-stream",
+    "recover_calls": "--recover-calls",
 }
 
 
@@ -41,9 +43,11 @@ def completed(flags: Flags, directory: Path) -> Flags:
         repetitions=manifest.repetitions,
         tier=manifest.policy.tier if manifest.policy.route_source == "user" else None,
         seed=manifest.seed,
+        durability=flags.durability or manifest.durability,
         agent=manifest.agent,
         arm=manifest.arm,
         without=manifest.policy.omitted_tools,
         model=manifest.model if embedded and flags.model is None else flags.model,
+        stream=manifest.policy.stream,
         recover_calls=manifest.policy.recover_calls_from_content,
     )

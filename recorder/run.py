@@ -35,7 +35,7 @@ from schemas.events import (
     ToolResult,
     TurnFinished,
 )
-from schemas.policy import Policy, PromptInfo
+from schemas.policy import Policy, PromptInfo, tier_of
 
 
 class Outfit(msgspec.Struct, frozen=True):
@@ -58,7 +58,6 @@ class RunSetting(msgspec.Struct, frozen=True, kw_only=True):
     client: Callable[[int | None], ModelClient]
     durability: Durability
     secrets: tuple[str, ...] = ()
-    stream: bool = True
     seed: int | None = None
     context_tokens: int | None = None
     serving_changes: Callable[[], Awaitable[tuple[str, ...]]] | None = None
@@ -198,7 +197,7 @@ async def _play(
     stimulus = planned.case.stimulus
     cluster = FakeCluster(stimulus.cluster)
     workspace = Workspace(stimulus.interaction, cluster)
-    tool_schemas = schemas_for(outfit.specs, policy.tier)
+    tool_schemas = schemas_for(outfit.specs, tier_of(policy))
     agent = Agent(
         client=setting.client(seed),
         ledger=RequestLedger(emit),
@@ -212,7 +211,7 @@ async def _play(
         ),
         policy=policy,
         emit=emit,
-        stream=setting.stream,
+        stream=policy.stream,
     )
     for number, turn in enumerate(stimulus.turns, start=1):
         if turn.interaction is not None:

@@ -20,6 +20,7 @@ from schemas.policy import Tier
 MODEL_AGENT = "model"
 EMBEDDED_PROVIDER = "embedded"
 DEFAULT_REPETITIONS = 3
+DEFAULT_DURABILITY: Durability = "turn"
 EMBEDDED_TIMEOUT_S = "900"
 """The embedded model reads its prompt at some 65 tokens a second and is silent until it has."""
 
@@ -60,7 +61,7 @@ class Flags(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     tier: str | None = None
     out: Path | None = None
-    durability: str = "turn"
+    durability: str | None = None
     seed: int | None = None
     agent: str | None = None
     arm: str | None = None
@@ -93,7 +94,7 @@ def resolve(flags: Flags, env: Mapping[str, str] = os.environ) -> Settings:
         agent=agent,
         arm=flags.arm or "",
         out=flags.out,
-        durability=_durability(flags.durability),
+        durability=_durability(flags.durability or DEFAULT_DURABILITY),
         tier=tier,
         seed=flags.seed,
         endpoint=endpoint,

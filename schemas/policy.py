@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from schemas.errors import UsageError
+
 Tier = Literal["low", "high"]
 
 
@@ -47,16 +49,28 @@ class PromptInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """The effective policy of a run, as `run_started` carries it."""
+    """The effective policy of a run, as `run_started` carries it.
+
+    `tier` is None only in an imported run from before there were tiers; `not_recorded` of its log then names what else
+    of the policy is unknown (`limits` are all 0, `tools` empty, `prompt.pack` empty).
+    """
 
     provider: str
     model: str
     dialect: Literal["ollama", "openai", "none"]
-    tier: Tier
-    route_source: Literal["user", "catalog", "provider", "fallback"]
+    tier: Tier | None
+    route_source: Literal["user", "catalog", "provider", "fallback", "not_recorded"]
     limits: Limits
     tools: tuple[str, ...]
     omitted_tools: tuple[str, ...] = ()
     prompt: PromptInfo
     options: dict[str, object] = {}
     recover_calls_from_content: bool = False
+    stream: bool = True
+
+
+def tier_of(policy: Policy) -> Tier:
+    """The tier of a policy that can be run. Raises `UsageError` for an imported one that has none."""
+    if policy.tier is None:
+        raise UsageError("an imported campaign has no tier and cannot be continued; record a new one")
+    return policy.tier

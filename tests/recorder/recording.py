@@ -78,6 +78,7 @@ def setting_of(
     without: tuple[str, ...] = (),
     system: str = "You read clusters.",
     recover_calls: bool = False,
+    stream: bool = True,
     **more: Any,
 ) -> RunSetting:
     """The setting of runs that ask `client`."""
@@ -96,6 +97,7 @@ def setting_of(
         tools=(),
         prompt=PromptInfo(pack=tier),
         recover_calls_from_content=recover_calls,
+        stream=stream,
     )
     fields: dict[str, Any] = {
         "campaign_id": "c-abc",

@@ -153,7 +153,7 @@ async def test_a_tool_that_crashes_is_answered_without_a_traceback_and_invalidat
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*_: object) -> Any:
-        return {}["no such key in /home/somebody"]
+        raise KeyError("a path that the model must not see")
 
     monkeypatch.setitem(executor._READS, "get_logs", crash)
     run = await record(tmp_path, [LOOK, ANSWER])

@@ -69,7 +69,7 @@ async def test_a_run_stopped_in_the_middle_of_a_stream_says_so_and_keeps_what_ha
     turn = next(event for event in events if isinstance(event, TurnFinished))
     assert (turn.outcome, turn.answer, turn.iterations, turn.tool_calls) == ("interrupted", "", 2, 1)
     assert turn.usage_estimated, "the request that was stopped left and was not counted by the server"
-    assert turn.usage.input_tokens > 100
+    assert (turn.usage.input_tokens or 0) > 100
     assert isinstance(events[-1], RunFinished)
     assert (events[-1].status, events[-1].reason) == ("interrupted", "stopped from outside")
     assert len([event for event in events if isinstance(event, ModelRequest)]) == asked == 2
