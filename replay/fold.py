@@ -34,6 +34,7 @@ from schemas.events import (
     TurnStarted,
     Unknown,
 )
+from schemas.imported import Imported
 from schemas.recorded import RecordedCall, RecordedRun, RecordedTurn
 
 WANTED = frozenset(
@@ -88,6 +89,7 @@ class _Start(msgspec.Struct, frozen=True, kw_only=True):
     rubric: Rubric
     tools: tuple[str, ...]
     not_recorded: tuple[str, ...]
+    imported: Imported | None
 
 
 class _Policy(msgspec.Struct, frozen=True):
@@ -112,6 +114,7 @@ class _RawStart(msgspec.Struct, frozen=True, kw_only=True):
     rubric: msgspec.Raw
     policy: _Policy
     not_recorded: tuple[str, ...] = ()
+    imported: Imported | None = None
 
 
 _DECODERS: dict[bytes, msgspec.json.Decoder[Any]] = {
@@ -157,6 +160,7 @@ def _start(event: "_RawStart | RunStarted", rubric: Rubric, tools: tuple[str, ..
         rubric=rubric,
         tools=tools,
         not_recorded=event.not_recorded,
+        imported=event.imported,
     )
 
 
@@ -256,6 +260,7 @@ def _folded(log: LogRef, events: "Iterable[Event | Unknown | _Start]", sha256: s
         status_reason=finished.reason if finished is not None else None,
         not_recorded=start.not_recorded,
         duration_s=finished.duration_s if finished is not None else last,
+        published=start.imported.published if start.imported is not None else None,
     )
 
 
@@ -296,6 +301,7 @@ def _turn(turn: _Turn, results: dict[int, ToolResult], screen: set[int]) -> Reco
         outcome=finished.outcome,
         calls=calls,
         iterations=finished.iterations,
+        tool_calls=finished.tool_calls,
         duration_s=finished.duration_s,
         usage=finished.usage,
         usage_estimated=finished.usage_estimated,

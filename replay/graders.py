@@ -4,6 +4,7 @@
     claims@1            a version of it
     other               an entry point of the group `korvid.graders`
     path.py:function    a function in a file
+    korvid-published-C  the verdicts that the runs of an imported campaign C came with (`replay.importing.published`)
 
 An external grader is a function `(RecordedRun, Rubric) -> Verdict`. The file that holds it may set `VERSION` (a whole
 number from 1, default 1) and is its source: its SHA-256 is the grader's digest. A reference resolves to the same grader
@@ -15,7 +16,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -91,6 +92,9 @@ def load(reference: str) -> LoadedGrader:
     bundled = _bundled(found["name"], version)
     if bundled is not None:
         return bundled
+    imported = _imported(found["name"], version)
+    if imported is not None:
+        return imported
     for entry in entry_points(group=GROUP):
         if entry.name == found["name"]:
             return _from_entry_point(entry, version)
@@ -157,6 +161,37 @@ def _bundled(name: str, asked: int | None) -> LoadedGrader | None:
         origin="bundled",
         changes=_history(history),
         grade_changes=lambda run, rubric, applied: history.applying(applied)(run, rubric),
+    )
+
+
+def _imported(name: str, asked: int | None) -> LoadedGrader | None:
+    """The published verdicts of an imported campaign, or the claims alone that they can be compared with."""
+    from replay.importing import published
+
+    source = Path(published.__file__).read_bytes()
+    if published.is_published(name):
+        if asked not in (None, published.VERSION):
+            raise UsageError(f"--grader: {name} is published and has version {published.VERSION} only")
+        return LoadedGrader(
+            reference=name,
+            name=name,
+            version=published.VERSION,
+            latest=published.VERSION,
+            sha256=hashlib.sha256(source).hexdigest(),
+            grade=published.grade_published(name),
+            origin="imported",
+        )
+    claims = _bundled(DEFAULT, asked) if name == published.CLAIMS_ONLY else None
+    if claims is None or claims.grade_changes is None:
+        return None
+    grade, grade_changes = claims.grade, claims.grade_changes
+    return replace(
+        claims,
+        reference=f"{name}@{claims.version}",
+        name=name,
+        sha256=hashlib.sha256(claims.sha256.encode() + source).hexdigest(),
+        grade=lambda run, rubric: published.claims_only(grade(run, rubric)),
+        grade_changes=lambda run, rubric, applied: published.claims_only(grade_changes(run, rubric, applied)),
     )
 
 

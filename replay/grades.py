@@ -11,7 +11,7 @@ import msgspec
 from replay.graders import LoadedGrader
 from schemas.cases import Rubric
 from schemas.errors import WorkError
-from schemas.grades import CASE_MISSING, GRADER_ERROR, STIMULUS_CHANGED, GradeRow, RubricChoice
+from schemas.grades import CASE_MISSING, GRADER_ERROR, RUBRIC_NOT_RECORDED, STIMULUS_CHANGED, GradeRow, RubricChoice
 from schemas.recorded import RecordedRun
 from schemas.verdicts import Counts, TurnVerdict, Verdict
 
@@ -44,13 +44,18 @@ class GraderFailure(msgspec.Struct, frozen=True):
 
 
 def basis(run: RecordedRun, current: dict[str, CurrentCase] | None) -> Basis:
-    """The recorded rubric, or with `current` the one of today's pack if its stimulus is the recorded one."""
+    """The recorded rubric, or with `current` the one of today's pack if its stimulus is the recorded one.
+
+    A run that was imported without its stimulus is measured by the case of its id, and says so in `not_recorded`.
+    """
     if current is None:
+        if not run.rubric.turns and "rubric" in run.not_recorded:
+            return Basis("recorded", None, None, RUBRIC_NOT_RECORDED)
         return Basis("recorded", run.rubric, run.rubric_sha256)
     case = current.get(run.case_id)
     if case is None:
         return Basis("current", None, None, CASE_MISSING)
-    if case.stimulus_sha256 != run.stimulus_sha256:
+    if case.stimulus_sha256 != run.stimulus_sha256 and "stimulus" not in run.not_recorded:
         return Basis("current", None, None, STIMULUS_CHANGED)
     return Basis("current", case.rubric, case.rubric_sha256)
 
@@ -103,7 +108,7 @@ def row(run: RecordedRun, found: Basis, grader: LoadedGrader, verdict: Verdict) 
         failure_class=verdict.failure_class,
         diagnosis_success=verdict.diagnosis_success,
         evidence_fetched=verdict.evidence_fetched,
-        tool_calls=sum(len(turn.calls) for turn in run.turns),
+        tool_calls=sum(max(len(turn.calls), turn.tool_calls) for turn in run.turns),
         resolvable=counts.resolvable if counts else None,
         on_target=counts.on_target if counts else None,
         malformed=counts.malformed if counts else None,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import msgspec
 
 from schemas.cases import Interaction
+from schemas.imported import Imported
 from schemas.policy import Policy
 
 SCHEMA_VERSION = 1
@@ -52,7 +53,8 @@ class RunStarted(Event, frozen=True, tag="run_started"):
 
     `wall_time` is RFC 3339 in UTC. `stimulus` and `rubric` are the wire forms of `schemas.cases`; `agent` is `model`
     for a served model, else the name of a baseline agent. `attempt` counts recordings of the same case and repetition.
-    `not_recorded` names what an imported run never had (`tool_results`, `tool_arguments`).
+    `not_recorded` names what an imported run never had (`tool_results`, `tool_arguments`), `imported` where it came
+    from; both are absent from a run that was recorded here.
     """
 
     schema_version: int
@@ -73,6 +75,7 @@ class RunStarted(Event, frozen=True, tag="run_started"):
     rubric: dict[str, Any]
     policy: Policy
     not_recorded: tuple[str, ...] = ()
+    imported: Imported | None = None
 
 
 class TurnStarted(Event, frozen=True, tag="turn_started"):

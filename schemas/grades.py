@@ -14,6 +14,7 @@ RubricChoice = Literal["recorded", "current"]
 RunState = Literal["completed", "interrupted", "provider_error", "harness_invalid"]
 
 NOT_RECORDED = "not_recorded"
+RUBRIC_NOT_RECORDED = "rubric_not_recorded"
 STIMULUS_CHANGED = "stimulus_changed"
 CASE_MISSING = "case_missing"
 GRADER_ERROR = "grader_error"

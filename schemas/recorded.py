@@ -6,6 +6,7 @@ import msgspec
 
 from schemas.cases import Rubric
 from schemas.events import CallOrigin, Disposition, RunStatus, ToolErrorClass, TurnOutcome, Usage
+from schemas.imported import Published
 
 
 class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -28,7 +29,10 @@ class RecordedCall(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One turn: `answer` is the text after the last tool call finished. `outcome` is None if it never finished."""
+    """One turn: `answer` is the text after the last tool call finished. `outcome` is None if it never finished.
+
+    `tool_calls` is the number that the log counted, which may have no events of the calls (an imported run).
+    """
 
     turn: int
     user: str
@@ -36,6 +40,7 @@ class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     outcome: TurnOutcome | None
     calls: tuple[RecordedCall, ...] = ()
     iterations: int = 0
+    tool_calls: int = 0
     duration_s: float = 0.0
     usage: Usage = Usage()
     usage_estimated: bool = False
@@ -45,7 +50,8 @@ class RecordedTurn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class RecordedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One run. `status` is None for a log that was torn before `run_finished`; `log_sha256` is over all its raw bytes.
 
-    `not_recorded` names inputs that an imported run never had (`tool_results`, `tool_arguments`).
+    `not_recorded` names inputs that an imported run never had (`tool_results`, `tool_arguments`); `published` is the
+    verdict that it came with.
     """
 
     campaign_id: str
@@ -67,3 +73,4 @@ class RecordedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     status_reason: str | None = None
     not_recorded: tuple[str, ...] = ()
     duration_s: float = 0.0
+    published: Published | None = None
