@@ -1,0 +1,205 @@
+"""What recording costs: ours and Inspect's, of the same mock conversations of five tool calls and an answer.
+
+`python -m tests.benchmarks.record --size 300 [--save]`. Neither side speaks HTTP: a mock model answers inside the
+process, the agent loop runs, tools answer with about 3,000 characters of unique text, everything is recorded. The CPU
+of making the texts is measured apart and taken off both sides, start-up is left out of both (it is in `startup`).
+Ours writes one log a run with fsync at the end of each turn, Inspect its `.eval` at its defaults.
+"""
+
+import argparse
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from packs.prompts import user_message
+from recorder.agent import Agent
+from recorder.cluster import FakeCluster
+from recorder.conversation import Conversation
+from recorder.log import RunLog
+from recorder.tools import schemas_for
+from recorder.transport import RequestLedger
+from recorder.workspace import Workspace
+from schemas.cases import rubric_digest, stimulus_digest, to_wire
+from schemas.events import SCHEMA_VERSION, Event, RunStarted
+from schemas.policy import LIMITS, Policy, PromptInfo
+from tests.benchmarks import measure, workload
+from tests.benchmarks.mock_model import MockClient, MockToolbox, case_of, specs
+
+CAMPAIGN = "bench"
+
+
+def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool) -> Iterator[Path]:
+    """Record the first `runs` conversations as a campaign below `directory`; gives each log once it is closed."""
+    (directory / "runs").mkdir(parents=True, exist_ok=True)
+    tools = specs(bench)
+    policy = Policy(
+        provider="openai",
+        model="mock",
+        dialect="openai",
+        tier="high",
+        route_source="user",
+        limits=LIMITS["high"],
+        tools=tuple(spec.name for spec in tools),
+        prompt=PromptInfo(pack="bench"),
+        stream=stream,
+    )
+    for number in range(runs):
+        path = directory / "runs" / f"case-{number:06d}-r1-{CAMPAIGN}.jsonl.zst"
+        asyncio.run(_one(bench, number, path, policy, tools))
+        yield path
+
+
+async def _one(bench: ModuleType, number: int, path: Path, policy: Policy, tools: Any) -> None:
+    case = case_of(bench, number)
+    log = RunLog(path)
+    log.append(
+        RunStarted(
+            schema_version=SCHEMA_VERSION,
+            wall_time="2026-08-01T00:00:00.000Z",
+            campaign_id=CAMPAIGN,
+            run_id=path.name.removesuffix(".jsonl.zst"),
+            case_id=case.id,
+            case_kind=case.kind,
+            repetition=1,
+            attempt=1,
+            arm="",
+            agent="model",
+            model="openai/mock",
+            seed=None,
+            stimulus_sha256=stimulus_digest(case.stimulus),
+            rubric_sha256=rubric_digest(case.rubric),
+            stimulus=to_wire(case.stimulus),
+            rubric=to_wire(case.rubric),
+            policy=policy,
+        )
+    )
+    cluster = FakeCluster(case.stimulus.cluster)
+    workspace = Workspace(case.stimulus.interaction, cluster)
+    schemas = schemas_for(tools, "high")
+    client: Any = MockClient(bench, number, stream=policy.stream)
+    agent = Agent(
+        client=client,
+        ledger=RequestLedger(log.append),
+        toolbox=MockToolbox(bench, cluster, workspace, tools, policy.limits),
+        workspace=workspace,
+        tool_schemas=schemas,
+        conversation=Conversation(
+            system=bench.system_prompt(),
+            limits=policy.limits,
+            tool_schema_chars=len(msgspec.json.encode(schemas)),
+        ),
+        policy=policy,
+        emit=log.append,
+        stream=policy.stream,
+    )
+    user = case.stimulus.turns[0].user
+    await agent.run_turn(1, user, user_message(user, workspace.interaction), workspace.interaction)
+    log.finish("completed")
+
+
+def _record_op(runs: int, cases: int, directory: Path, *, stream: bool) -> dict[str, Any]:
+    bench = workload.load(cases)
+    began = time.process_time()
+    paths = list(record(bench, directory, runs, stream=stream))
+    return {"cpu_inside_s": time.process_time() - began, "bytes": sum(path.stat().st_size for path in paths)}
+
+
+def _append_op(runs: int) -> dict[str, Any]:
+    """The log writer alone: the events of one run of the workload, appended again and again."""
+    from replay.reader import read_all
+
+    bench = workload.load()
+    with tempfile.TemporaryDirectory() as scratch:
+        (path,) = record(bench, Path(scratch), 1, stream=True)
+        events: list[Event] = [
+            msgspec.structs.replace(found.event, seq=-1, t=-1.0)  # type: ignore[misc]
+            for found in read_all(path)[0]
+        ]
+        began = time.process_time()
+        for number in range(runs):
+            log = RunLog(Path(scratch) / f"{number}.jsonl.zst")
+            for event in events[:-1]:
+                log.append(event)
+            log.finish("completed")
+        spent = time.process_time() - began
+    return {"cpu_inside_s": spent, "events_a_run": len(events), "events": len(events) * runs}
+
+
+def _ours(op: str, runs: int, repeats: int) -> measure.Cost:
+    def once() -> measure.Cost:
+        with tempfile.TemporaryDirectory() as scratch:
+            return measure.operation("record", op, "--size", runs, "--directory", scratch)
+
+    return measure.median(once, repeats)
+
+
+def inspect(op: str, *arguments: object) -> measure.Cost:
+    """One operation of Inspect's side under its own interpreter. Raises `workload.Missing`."""
+    environment = {"INSPECT_LOG_LEVEL": "error", "NO_COLOR": "1"}
+    argv = [str(workload.inspect_python()), "-m", "tests.benchmarks.inspect_side", "--op", op, *map(str, arguments)]
+    return measure.process(argv, env=environment)
+
+
+def _theirs(runs: int, repeats: int) -> tuple[measure.Cost, measure.Cost]:
+    def once() -> measure.Cost:
+        with tempfile.TemporaryDirectory() as scratch:
+            return inspect("run", "--runs", runs, "--log-dir", scratch)
+
+    return measure.median(once, repeats), measure.median(lambda: inspect("workload", "--runs", runs), repeats)
+
+
+def run(size: int, repeats: int) -> dict[str, Any]:
+    """The figures. Raises `workload.Missing`."""
+    append = _ours("append", size, repeats).printed
+    texts = _ours("texts", size, repeats).printed["cpu_inside_s"] / size
+    ours = {op: _ours(op, size, repeats).printed["cpu_inside_s"] / size - texts for op in ("document", "stream")}
+    run, theirs_texts = _theirs(size, repeats)
+    theirs = (run.printed["cpu_inside_s"] - theirs_texts.printed["cpu_inside_s"]) / size
+    return {
+        "runs": size,
+        "repeats": repeats,
+        "events_a_run": append["events_a_run"],
+        "append_us_an_event": append["cpu_inside_s"] / append["events"] * 1e6,
+        "append_ms_a_run": append["cpu_inside_s"] / size * 1e3,
+        "texts_ms_a_run": texts * 1e3,
+        "ours_document_ms_a_run": ours["document"] * 1e3,
+        "ours_stream_ms_a_run": ours["stream"] * 1e3,
+        "inspect_ms_a_run": theirs * 1e3,
+        "inspect_over_ours_document": theirs / ours["document"],
+        "inspect_over_ours_stream": theirs / ours["stream"],
+        "least_ratio_asked": 30,
+    }
+
+
+def main() -> None:
+    """Measure, or do one operation that is measured."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=__doc__)
+    parser.add_argument("--op", choices=("append", "texts", "document", "stream"))
+    parser.add_argument("--size", type=int, default=300)
+    parser.add_argument("--cases", type=int, default=0)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--directory", type=Path)
+    args = parser.parse_args()
+    if args.op is None:
+        measure.save("record", run(args.size, args.repeats))
+        return
+    if args.op == "append":
+        found = _append_op(args.size)
+    elif args.op == "texts":
+        from tests.benchmarks.inspect_side import texts_cost
+
+        found = texts_cost(workload.load(args.cases), args.size)
+    else:
+        found = _record_op(args.size, args.cases, args.directory, stream=args.op == "stream")
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
