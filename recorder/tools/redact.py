@@ -6,6 +6,7 @@ expired` stay as they are, because prose after a colon is not a value. Source: e
 """
 
 import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from schemas.events import Redaction
@@ -27,6 +28,9 @@ _ASSIGNED = re.compile(
     r"|(?:(?:Bearer|Basic|Digest|Token)[ \t]+)?[^\s,;&\"'(){}\[\]<\\]+)",
     re.IGNORECASE,
 )
+_STEMS = ("authorization", "passw", "passphrase", "key", "secret", "token", "credential")
+"""One of these is part of every name above. `str` finds them a hundred times as fast as the pattern does."""
+
 _ENTRY = re.compile(r"(?:^|[{,;\[(])[\s\-\"'\\]*[\w.-]*$")
 """What stands before the key of an entry of a configuration, as opposed to a word of a sentence."""
 
@@ -98,12 +102,43 @@ def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]
         quote = quoted.group() if quoted else ""
         return found.group()[: found.start("value") - found.start()] + quote + MASK + quote
 
+    # Most results hold nothing to mask, so each pattern runs only where a text that it cannot do without stands.
     clean = _PEM.sub(whole("private_key"), clean)
-    clean = _URL_PASSWORD.sub(tail("url_password"), clean)
-    clean = _ASSIGNED.sub(assigned, clean)
-    clean = _SCHEME.sub(tail("authorization"), clean)
-    clean = _JWT.sub(whole("token"), clean)
+    if "@" in clean:
+        clean = _URL_PASSWORD.sub(tail("url_password"), clean)
+    clean = _mask_assigned(clean, assigned)
+    if "Bearer" in clean or "Basic" in clean:
+        clean = _SCHEME.sub(tail("authorization"), clean)
+    if "eyJ" in clean:
+        clean = _JWT.sub(whole("token"), clean)
     return clean, tuple(records)
+
+
+def _mask_assigned(text: str, mask: Callable[[re.Match[str]], str]) -> str:
+    """`_ASSIGNED.sub(mask, text)`, by line: a match never goes beyond its line, and few lines have a name in them."""
+    if not text.isascii():
+        # Ignoring case makes letters of other scripts match as well.
+        return _ASSIGNED.sub(mask, text)
+    pieces: list[str] = []
+    done = 0
+    for start, end in _lines_with_stems(text):
+        for found in _ASSIGNED.finditer(text, start, end):
+            pieces += [text[done : found.start()], mask(found)]
+            done = found.end()
+    return "".join(pieces) + text[done:]
+
+
+def _lines_with_stems(text: str) -> Iterator[tuple[int, int]]:
+    lower = text.lower()
+    if not any(stem in lower for stem in _STEMS):
+        return
+    start = 0
+    while start <= len(text):
+        end = lower.find("\n", start)
+        end = len(text) if end < 0 else end
+        if any(lower.find(stem, start, end) >= 0 for stem in _STEMS):
+            yield start, end
+        start = end + 1
 
 
 def redact_data(value: Any) -> tuple[Any, tuple[Redaction, ...]]:
