@@ -1,5 +1,6 @@
 """The commands that ask: `sql`, `index` and `scoreboard`."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -78,7 +79,7 @@ def _split(words: list[str]) -> tuple[list[Path], str]:
             'no statement; for example: korvid-replay sql "SELECT status, count(*) FROM runs GROUP BY ALL"'
         )
     *paths, statement = words
-    if Path(statement).is_dir():
+    if os.path.isdir(statement):
         raise UsageError(f"{statement} is a directory and the last argument is the statement; --shell opens a prompt")
     return [Path(path) for path in paths], sys.stdin.read() if statement == "-" else statement
 

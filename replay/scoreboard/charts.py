@@ -122,7 +122,7 @@ def _heat_map(board: Board) -> Chart | None:
                 axes.add_patch(
                     Rectangle((across + 0.03, down + 0.04), 0.94, 0.92, facecolor=_ACCENT, alpha=0.04 + 0.96 * share)
                 )
-                colour = _ON_ACCENT if share > 0.55 else _INK
+                colour = _ON_ACCENT if share > 0.7 else _INK
                 axes.text(across + 0.5, down + 0.52, case_cell(result), ha="center", va="center", color=colour, size=9)
         axes.set_xlim(0, len(rows))
         axes.set_ylim(len(cases), 0)

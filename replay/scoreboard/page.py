@@ -36,20 +36,20 @@ a { color: var(--accent); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 .scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
-caption { caption-side: bottom; text-align: left; color: var(--muted); padding: .55rem .8rem; font-size: .85rem;
-  border-top: 1px solid var(--line); }
 th, td { padding: .38rem .7rem; text-align: left; vertical-align: top; }
 thead th { background: var(--panel); font-weight: 600; vertical-align: bottom; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 600; position: sticky; left: 0; background: var(--paper); overflow-wrap: anywhere;
-  min-width: 8rem; max-width: 15rem; }
+  min-width: 8.5rem; }
+@media (min-width: 48rem) { tbody th { white-space: nowrap; } }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 tbody + tbody > tr:first-child > * { border-top: 3px double var(--line); }
 .number { text-align: right; white-space: nowrap; }
 thead .number { white-space: normal; }
 .baseline th, .baseline td { color: var(--baseline); }
+#provenance td { min-width: 6.5rem; }
 figure { margin: 0; }
 figure .scroll { padding: .8rem; }
-figcaption { color: var(--muted); font-size: .85rem; margin-top: .4rem; max-width: 44rem; }
+figcaption, .caption { color: var(--muted); font-size: .85rem; margin: .45rem 0 1.2rem; max-width: 44rem; }
 svg { display: block; width: 100%; height: auto; margin: 0 auto; }
 svg * { stroke-linejoin: round; }
 svg text { font-family: inherit; }
@@ -131,7 +131,7 @@ def _figure(chart: Chart) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield f'<div class="scroll" tabindex="0" role="region" aria-labelledby="{table.id}-title">'
-    yield f"<table><caption>{escape(table.caption)}</caption>"
+    yield f'<table aria-labelledby="{table.id}-title" aria-describedby="{table.id}-caption">'
     yield "<thead><tr>"
     for at, heading in enumerate(table.headings):
         shown = escape(heading) or "<span>agent or model</span>"
@@ -141,6 +141,7 @@ def _table(table: Table) -> Iterator[str]:
     yield from _body(table, table.rows[:cut], "")
     yield from _body(table, table.rows[cut:], ' class="baseline"')
     yield "</table></div>"
+    yield f'<p class="caption" id="{table.id}-caption">{escape(table.caption)}</p>'
 
 
 def _body(table: Table, rows: tuple[tuple[str, ...], ...], kind: str) -> Iterator[str]:

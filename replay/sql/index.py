@@ -70,10 +70,10 @@ def is_fresh(campaign: Path) -> bool:
         return False
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
-            row = connection.execute("SELECT fingerprint FROM store.index_of").fetchone()
+            rows = connection.execute("SELECT fingerprint FROM store.index_of").fetchall()
     except duckdb.Error:
         return False
-    return row is not None and row[0] == fingerprint(campaign)
+    return rows == [(fingerprint(campaign),)]
 
 
 def fingerprint(campaign: Path) -> str:

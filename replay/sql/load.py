@@ -1,10 +1,10 @@
 """Fill the tables of a store from logs: scan each log, spool the wanted lines to a scratch directory, let DuckDB parse.
 
 The spool is newline-delimited JSON with the run id put in front of each event, read with declared column types. Should
-DuckDB refuse a line, all is read again with every event checked, so that one odd log costs time and not the answer.
+DuckDB refuse a line, all is read again with every event checked, and a value that does not fit its column becomes NULL:
+one odd log costs time and not the answer.
 """
 
-import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -55,10 +55,7 @@ def load(
     except duckdb.Error:
         for table in tables:
             connection.execute(f"DELETE FROM store.{table}")
-    try:
-        return _load(connection, logs, tables, scratch, progress, strict=True)
-    except duckdb.Error as error:
-        raise WorkError(f"the logs do not load into DuckDB: {str(error).splitlines()[0]}") from None
+    return _load(connection, logs, tables, scratch, progress, strict=True)
 
 
 def _load(
@@ -119,14 +116,14 @@ class _Spool:
         head = msgspec.json.encode(identity)[:-1] + b","
         for table, lines in scanned.lines.items():
             for line in lines:
-                text = _readable(line) if self._strict else line
-                self._write(table, text if table == "run_started" else head + text[1:])
+                self._write(table, line if table == "run_started" else head + line.lstrip()[1:])
 
     def _write(self, table: str, line: bytes) -> None:
         self._files[table].write(line)
         self._longest[table] = max(self._longest[table], len(line))
 
     def insert(self, connection: duckdb.DuckDBPyConnection, table: str) -> None:
+        """Let DuckDB parse the file of a table."""
         if not self._longest[table]:
             return
         columns = columns_of(table)
@@ -135,6 +132,7 @@ class _Spool:
         connection.execute(
             f"INSERT INTO store.{table} SELECT {names} FROM read_json({_text(str(self.path(table)))}, "
             f"format = 'newline_delimited', compression = 'none', columns = {{{declared}}}, "
+            f"ignore_errors = {str(self._strict).lower()}, "
             f"maximum_object_size = {max(_MIN_OBJECT, 2 * self._longest[table])})"
         )
 
@@ -142,12 +140,6 @@ class _Spool:
 def _below(log: Log) -> str:
     """The file that holds a log, below its campaign."""
     return str(log.ref.path.relative_to(log.directory))
-
-
-def _readable(line: bytes) -> bytes:
-    """A line that any JSON parser takes: lone surrogates, which some write as escapes, become U+FFFD."""
-    text = json.dumps(json.loads(line), ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode() + b"\n"
 
 
 def _text(value: str) -> str:

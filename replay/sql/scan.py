@@ -128,10 +128,9 @@ def _raw(log: LogRef) -> bytes | None:
         except OSError as error:
             raise LogError(f"{log}: cannot read the log: {error.strerror}") from None
     try:
-        raw = sealed_bytes(log)
+        return sealed_bytes(log)
     except LogError:
         return None
-    return raw if raw is not None and hashlib.sha256(raw).hexdigest() == log.sealed.run.sha256 else None
 
 
 def _scan_whole(raw: bytes, wanted: frozenset[bytes]) -> Scanned | None:

@@ -7,6 +7,7 @@ access to files (but the grades and our own scratch directory), network, extensi
 
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
@@ -27,6 +28,10 @@ from schemas.errors import UsageError
 Note = Callable[[str], None]
 
 _READ_ONLY = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+_NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
 _SEVERAL = duckdb.StatementType.MULTI
 """What DuckDB makes of PIVOT: several statements of its own."""
 
@@ -51,8 +56,8 @@ class Session:
         self._note = note
         self._progress = progress
         self._scratch = tempfile.TemporaryDirectory(prefix="korvid-replay-")
-        self._connection = duckdb.connect(config={"autoinstall_known_extensions": False})
-        self._names = duckdb.connect()
+        self._connection = duckdb.connect(config=_NO_EXTENSIONS)
+        self._names = duckdb.connect(config={**_NO_EXTENSIONS, "enable_external_access": "false", "threads": 1})
         """An empty database with the same views, which tells what a statement refers to."""
         self._indexed = [path for path in self.campaigns if use_index and index.is_fresh(path)]
         self._raw = [path for path in self.campaigns if path not in self._indexed]
@@ -60,7 +65,10 @@ class Session:
         self._told_corrupt = False
         self._told_copies = False
         self._has_functions = False
-        self._prepare(writable)
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            self._prepare(writable)
+            undo.pop_all()
 
     def __enter__(self) -> "Session":
         return self
@@ -77,15 +85,13 @@ class Session:
     def query(self, statement: str) -> Answer:
         """The answer to one reading statement (SELECT, FROM, WITH, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN, PIVOT).
 
-        Raises `UsageError` for anything else, and with DuckDB's own words for a wrong one. An answer must be read
-        before the next question.
+        Raises `UsageError` for anything else, and with DuckDB's own words for a wrong one.
         """
         try:
             self._ready(statement)
-            self._connection.execute(statement)
+            return Answer(self._connection.cursor().execute(statement))
         except duckdb.Error as error:
             raise explain(error) from None
-        return Answer(self._connection)
 
     def write_parquet(self, statement: str, path: Path) -> int:
         """Write the answer to `path`, one of the `writable` ones, as Parquet. Gives the number of rows.
@@ -96,10 +102,10 @@ class Session:
             self._ready(statement)
             result = self._connection.sql(statement)
             result.write_parquet(str(path))
-            row = self._connection.execute("SELECT count(*) FROM read_parquet(?)", [str(path)]).fetchone()
+            ((count,),) = self._connection.execute("SELECT count(*) FROM read_parquet(?)", [str(path)]).fetchall()
         except duckdb.Error as error:
             raise explain(error) from None
-        return int(row[0]) if row else 0
+        return int(count)
 
     def statements(self, text: str) -> list[str]:
         """The statements in a text, apart. Raises `UsageError` if it does not parse."""

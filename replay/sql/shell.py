@@ -4,6 +4,7 @@ At a terminal an error is shown and the prompt comes again. When statements are 
 Nothing that is typed is written anywhere unless a history file is asked for.
 """
 
+import readline
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +82,7 @@ class Shell:
             lines.append(line)
             text = "\n".join(lines)
             if text.rstrip().endswith(";") and _is_closed(text):
+                readline.add_history(" ".join(lines))
                 return text
 
     def _run(self, part: str) -> None:
@@ -158,9 +160,8 @@ def _closing(text: str, at: int) -> tuple[int, str] | None:
 
 
 def _edit_lines(history: Path | None) -> None:
-    """Line editing, with the history of earlier shells where a file was named."""
-    import readline
-
+    """Line editing with whole statements as its history, and those of earlier shells where a file was named."""
+    readline.set_auto_history(False)
     if history is not None and history.is_file():
         try:
             readline.read_history_file(history)
@@ -169,8 +170,6 @@ def _edit_lines(history: Path | None) -> None:
 
 
 def _keep_history(history: Path | None) -> None:
-    import readline
-
     if history is not None:
         try:
             readline.write_history_file(history)

@@ -1,0 +1,87 @@
+"""The index answers as the logs do, and only while it is about them."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from replay.sql.index import INDEX, build, is_fresh
+from replay.sql.session import Session
+from replay.sql.views import VIEWS
+from schemas.errors import WorkError
+from tests.replay_sql.logs import damaged_run, torn_run, whole_run
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    whole_run(tmp_path / "it's", "case-r1-abc")
+    torn_run(tmp_path / "it's", "case-r2-abc", repetition=2)
+    damaged_run(tmp_path / "it's", "case-r3-abc", repetition=3)
+    return tmp_path / "it's"
+
+
+def test_every_view_says_the_same_with_and_without_an_index(campaign: Path) -> None:
+    assert build(campaign).corrupt == 1
+    for view in VIEWS:
+        statement = f"FROM {view.name} ORDER BY ALL"
+        with Session([campaign], use_index=True) as one, Session([campaign], use_index=False) as other:
+            assert list(one.query(statement).rows()) == list(other.query(statement).rows()), view.name
+
+
+def test_with_a_fresh_index_no_log_is_read(campaign: Path) -> None:
+    build(campaign)
+    read: list[int] = []
+    with Session([campaign], progress=lambda done, _: read.append(done)) as session:
+        assert list(session.query("SELECT count(*) FROM runs JOIN tool_calls USING (run_id)").rows()) == [(4,)]
+    assert read == []
+
+
+def test_campaigns_with_and_without_an_index_are_asked_together(campaign: Path) -> None:
+    build(campaign)
+    whole_run(campaign.parent / "other", "case-r9-def")
+    with Session([campaign, campaign.parent / "other"]) as session:
+        rows = session.query("SELECT run_id, path FROM runs WHERE status = 'completed' ORDER BY run_id").rows()
+        assert list(rows) == [
+            ("case-r1-abc", f"{campaign}/runs/case-r1-abc.jsonl.zst"),
+            ("case-r9-def", f"{campaign.parent}/other/runs/case-r9-def.jsonl.zst"),
+        ]
+
+
+def test_a_fresh_index_is_not_built_again_unless_asked(campaign: Path) -> None:
+    assert build(campaign).rebuilt
+    assert not build(campaign).rebuilt
+    assert build(campaign, again=True).rebuilt
+
+
+def test_a_new_log_makes_the_index_stale(campaign: Path) -> None:
+    build(campaign)
+    whole_run(campaign, "case-r4-abc", repetition=4)
+    assert not is_fresh(campaign)
+    with Session([campaign]) as session:
+        assert list(session.query("SELECT count(*) FROM runs").rows()) == [(4,)]
+
+
+def test_a_changed_log_makes_the_index_stale(campaign: Path) -> None:
+    build(campaign)
+    os.utime(campaign / "runs" / "case-r1-abc.jsonl.zst", (1, 1))
+    assert not is_fresh(campaign)
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", b"\0" * 20_000])
+def test_a_damaged_index_is_ignored(campaign: Path, content: bytes) -> None:
+    (campaign / INDEX).write_bytes(content)
+    with Session([campaign]) as session:
+        assert list(session.query("SELECT count(*) FROM runs").rows()) == [(3,)]
+    assert build(campaign).rebuilt
+
+
+def test_nothing_but_the_index_is_left_behind(campaign: Path) -> None:
+    before = {path.name for path in campaign.iterdir()}
+    build(campaign)
+    assert {path.name for path in campaign.iterdir()} - before == {INDEX}
+
+
+def test_an_index_that_cannot_be_written_is_named(campaign: Path) -> None:
+    (campaign / INDEX).mkdir()
+    with pytest.raises(WorkError, match=r"index\.duckdb"):
+        build(campaign)

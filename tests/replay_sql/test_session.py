@@ -1,0 +1,155 @@
+"""A statement reads the views and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from replay.sql.session import Session
+from replay.sql.views import VIEWS, tables_of
+from schemas.errors import UsageError, WorkError
+from tests.replay_sql.logs import whole_run
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    whole_run(tmp_path, "case-r1-abc")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT count(*) FROM RUNS",
+        "FROM main.runs SELECT 1",
+        "WITH q AS (FROM runs) SELECT count(*) FROM q JOIN turns USING (run_id)",
+        "SELECT (SELECT count(*) FROM tool_calls) FROM runs NATURAL JOIN cases",
+        "DESCRIBE runs",
+        "SUMMARIZE runs",
+        "SHOW TABLES",
+        "EXPLAIN SELECT * FROM runs",
+        "FROM query_table('runs')",
+        "FROM query('SELECT * FROM turns')",
+        "PIVOT runs ON status USING count(*) GROUP BY model",
+        "SELECT 1 -- a comment",
+        "VALUES (1)",
+    ],
+)
+def test_every_way_to_read_gives_rows(campaign: Path, statement: str) -> None:
+    with Session([campaign]) as session:
+        assert list(session.query(statement).rows())
+
+
+@pytest.mark.parametrize(
+    "statement", ["FROM query_table('turns')", "FROM query('FROM turns')", "PIVOT turns ON outcome"]
+)
+def test_a_view_named_in_a_text_is_read_as_well(campaign: Path, statement: str) -> None:
+    with Session([campaign]) as session:
+        assert len(list(session.query(statement).rows())) == 1
+
+
+@pytest.mark.parametrize(
+    ("statement", "why"),
+    [
+        ("DROP VIEW runs", "read only"),
+        ("CREATE TABLE t AS FROM runs", "read only"),
+        ("INSERT INTO store.runs SELECT NULL", "read only"),
+        ("COPY (FROM runs) TO 'x.csv'", "read only"),
+        ("SET threads = 1", "read only"),
+        ("ATTACH 'x.duckdb'", "read only"),
+        ("INSTALL httpfs", "read only"),
+        ("LOAD httpfs", "read only"),
+        ("PRAGMA database_list", "read only"),
+        ("CALL pragma_version()", "read only"),
+        ("SELECT 1; DROP VIEW runs", "found 2"),
+        ("", "found 0"),
+        ("SELECT * FROM read_text('/etc/hostname')", "nothing else"),
+        ("SELECT * FROM glob('/etc/*')", "nothing else"),
+        ("FROM read_csv('http://127.0.0.1:1/x.csv')", "nothing else"),
+        ("FROM '/etc/passwd'", "does not exist"),
+        ("SELCT 1", "syntax error"),
+        ("SELECT nope FROM runs", '"nope" not found'),
+        ("FROM nope", "nope does not exist"),
+        ("SELECT 'x'::INTEGER", "Could not convert"),
+        ("SELECT 1\nFROM runs\nWHERE nope", r"\(line 3\)"),
+    ],
+)
+def test_a_statement_that_may_not_or_cannot_run_is_one_line_and_wrong_usage(
+    campaign: Path, statement: str, why: str
+) -> None:
+    with Session([campaign]) as session, pytest.raises(UsageError, match=why) as raised:
+        list(session.query(statement).rows())
+    assert "\n" not in str(raised.value)
+
+
+def test_a_python_variable_is_not_a_table(campaign: Path) -> None:
+    nope = [1]
+    with Session([campaign]) as session, pytest.raises(UsageError, match="does not exist"):
+        session.query("FROM nope")
+    assert nope == [1]
+
+
+def test_a_statement_reads_only_the_events_that_it_uses(campaign: Path) -> None:
+    read: list[tuple[int, int]] = []
+    with Session([campaign], progress=lambda done, total: read.append((done, total))) as session:
+        session.query("SELECT 1")
+        session.query("FROM campaigns")
+        session.query("FROM grades")
+        assert read == []
+        session.query("FROM runs")
+        session.query("SELECT count(*) FROM runs WHERE latest")
+        assert read == [(1, 1)]
+
+
+def test_every_view_but_those_of_files_rests_on_logs() -> None:
+    alone = {view.name for view in VIEWS if not tables_of(view.name)}
+    assert alone == {"campaigns", "grades", "latest_grades", "flips"}
+
+
+def test_a_grade_file_that_is_no_parquet_is_named(campaign: Path) -> None:
+    (campaign / "grades").mkdir()
+    (campaign / "grades" / "claims@1.parquet").write_bytes(b"nothing")
+    with pytest.raises(WorkError, match=r"claims@1\.parquet"), Session([campaign]):
+        pass
+
+
+def test_a_receipt_that_is_no_json_is_named(campaign: Path, graded: Path) -> None:
+    (campaign / "grades").mkdir()
+    file = next(graded.glob("grades/*.parquet"))
+    (campaign / "grades" / file.name).write_bytes(file.read_bytes())
+    (campaign / "grades" / file.name).with_suffix(".json").write_text("{")
+    with pytest.raises(WorkError, match="not a receipt"), Session([campaign]):
+        pass
+
+
+def test_grades_of_another_build_have_null_where_a_column_is_missing(campaign: Path) -> None:
+    import duckdb
+
+    (campaign / "grades").mkdir()
+    target = campaign / "grades" / "old.parquet"
+    duckdb.sql("SELECT 'case-r1-abc' AS run_id, 'pass' AS verdict, 3::DOUBLE AS version").write_parquet(str(target))
+    with Session([campaign]) as session:
+        rows = list(session.query("SELECT run_id, verdict, version, reason, graded_at FROM grades").rows())
+    assert rows == [("case-r1-abc", "pass", 3, None, None)]
+
+
+def test_of_each_run_and_grader_the_newest_version_counts(graded: Path) -> None:
+    with Session([graded]) as session:
+        graders = dict(session.query("SELECT version, count(*) FROM grades GROUP BY ALL ORDER BY ALL").rows())
+        latest = dict(session.query("SELECT version, count(*) FROM latest_grades GROUP BY ALL").rows())
+        flips = list(session.query("SELECT DISTINCT from_version, to_version FROM flips").rows())
+    first, newest = min(graders), max(graders)
+    assert latest == {newest: graders[first]}
+    assert flips == [(first, newest)]
+
+
+def test_the_scoreboard_view_counts_each_case_and_repetition_once(graded: Path) -> None:
+    with Session([graded]) as session:
+        (row,) = session.query("SELECT recorded, planned, graded, passed, interrupted + invalid FROM scoreboard").rows()
+        counts = session.query(
+            "SELECT count(*) FILTER (latest), count(*) FILTER (latest AND status NOT IN ('completed')) FROM runs"
+        )
+        ((recorded, spoiled),) = counts.rows()
+    assert row[0] == recorded == 160
+    assert row[1] == 160
+    assert 0 < row[3] < row[2] <= recorded - row[4]
+    assert row[4] == spoiled
