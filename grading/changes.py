@@ -270,6 +270,29 @@ CHANGES: tuple[Change, ...] = (
         """`There is no Secret named smtp` and `no StorageClass exists` were read as denying the Secret and the class.
         That holds for faults (`no OOM kill`), not for objects that should be there.""",
     ),
+    _change(
+        "A-23",
+        "bound_claims",
+        "A claim is said of something",
+        """`The new pod still serves, the old one was scaled away` held all that was asked for, said of the wrong
+        objects, and lists of phrases that put name and claim side by side failed `checkout-1 is what I would inspect
+        first`. A claim that is bound to a subject counts where it is said of that subject, in whatever order.""",
+    ),
+    _change(
+        "A-22",
+        "mirrored_claims",
+        "What is said of the wrong object fails the answer",
+        """An answer that named the right order and then ranked the other object first passed, because the right words
+        stood in it somewhere.""",
+    ),
+    _change(
+        "J-01",
+        "refusals_as_evidence",
+        "A refused read is evidence of the refusal",
+        """Where the gap itself is the finding, only a report that happened to embed the refusal counted, and a call
+        that met it directly did not. Evidence may now ask for a class of refusal: forbidden is not not-found, and
+        neither is an empty result.""",
+    ),
 )
 
 LATEST = len(CHANGES) + 1

@@ -6,6 +6,7 @@ There is no handling of hedges: `might be OOM` is a claim, and naming two causes
 import re
 
 from grading.before import Role
+from grading.binding import bound_finding
 from grading.frame import set_aside
 from grading.matching import compiled, matches
 from grading.polarity import rejection
@@ -21,7 +22,7 @@ _NOT_SPACE = re.compile(r"\S")
 
 
 def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules) -> tuple[ClaimFinding, ...]:
-    """One finding for each group: required, then forbidden, then symptoms, in the rubric's order."""
+    """One finding for each group: required, forbidden, symptoms, then bound claims, in the rubric's order."""
     text = cut(visible(answer, rules), rules)
     aside = set_aside(text) if rules.labels else frozenset()
     roles: tuple[tuple[Role, tuple[tuple[str, ...], ...]], ...] = (
@@ -29,11 +30,12 @@ def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules)
         ("forbidden", rubric.must_not_mention),
         ("symptom", rubric.symptom),
     )
-    return tuple(_group(text, group, role, control, aside, rules) for role, groups in roles for group in groups)
+    plain = (_group(text, group, role, control, aside, rules) for role, groups in roles for group in groups)
+    return (*plain, *(bound_finding(text, group, control, aside, rules) for group in rubric.bound))
 
 
 def claims_hold(findings: tuple[ClaimFinding, ...], rules: Rules) -> bool:
-    """Whether every required group holds and no forbidden one; symptoms count until they are only reported."""
+    """Whether every required and bound group holds and no forbidden one; symptoms count until only reported."""
     return all(
         not finding.holds if finding.role == "forbidden" else finding.holds
         for finding in findings

@@ -81,6 +81,7 @@ def describe(location: Evidence) -> str:
     args = ", ".join(f"{key}={value}" for key, value in location.args.items())
     wanted = [repr(location.contains)] if location.contains is not None else []
     wanted += [f"{path}={value!r}" for path, value in location.fields.items()]
+    wanted += [f"a refusal of class {location.error}"] if location.error is not None else []
     return f"{location.tool}({args}) shows {' and '.join(wanted)}" if wanted else f"{location.tool}({args})"
 
 
@@ -100,10 +101,17 @@ def _meets(wanted: Wanted, item: Seen, rules: Rules) -> bool:
         return False
     return (
         _screen_problem(location, item.call, rules) is None
-        and succeeded(item.call, rules)
+        and _came_to(location, item.call, rules)
         and mismatch(wanted.target, item.target, rules) is None
         and _content_problem(location, item.call.shown, rules) is None
     )
+
+
+def _came_to(location: Evidence, call: RecordedCall, rules: Rules) -> bool:
+    """Whether a call ended as the location asks: with a result, or with the refusal that is itself the evidence."""
+    if location.error is None:
+        return succeeded(call, rules)
+    return rules.refusals_as_evidence and call.disposition == "executed" and call.error_class == location.error
 
 
 def _screen_problem(location: Evidence, call: RecordedCall, rules: Rules) -> str | None:
@@ -189,8 +197,10 @@ def _problems(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> 
             location = wanted.location
             off = mismatch(wanted.target, item.target, rules)
             screen = _screen_problem(location, item.call, rules)
-            if off is None and screen is None and succeeded(item.call, rules):
+            if off is None and screen is None and _came_to(location, item.call, rules):
                 distance, text = 0, _content_problem(location, item.call.shown, rules) or ""
+            elif off is None and screen is None and succeeded(item.call, rules):
+                distance, text = 1, f"it was not refused ({location.error})"
             elif off is None and screen is None:
                 distance, text = 1, f"it failed ({item.call.error_class or item.call.disposition})"
             elif off is None:

@@ -45,3 +45,6 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     questions: bool = False
     visible_answer: bool = False
     absent_objects: bool = False
+    bound_claims: bool = False
+    mirrored_claims: bool = False
+    refusals_as_evidence: bool = False

@@ -7,6 +7,7 @@ Source: evaluation semantics 1.1, 1.3, 2.1.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, get_args
 
 from packs.fixture import cluster, refuse_future
@@ -15,6 +16,8 @@ from schemas.cases import (
     Bound,
     Case,
     CaseKind,
+    Cluster,
+    Denial,
     Evidence,
     Interaction,
     Pane,
@@ -84,7 +87,38 @@ def _stimulus(at: At, kind: CaseKind) -> Stimulus:
         turns: tuple[StimulusTurn, ...] = (StimulusTurn(user=text(parts["question"])),)
     else:
         turns = tuple(_turn(item) for item in items(parts["turns"], 2))
-    return Stimulus(interaction=interaction(parts["interaction"]), turns=turns, cluster=cluster(parts["cluster"]))
+    fixture = cluster(parts["cluster"])
+    _refuse_idle_denials(below(parts["cluster"], "forbidden"), fixture)
+    return Stimulus(interaction=interaction(parts["interaction"]), turns=turns, cluster=fixture)
+
+
+def _refuse_idle_denials(at: At, fixture: Cluster) -> None:
+    """Refuse a denial in a namespace, or of a name, that the fixture does not have: it would never be met."""
+    namespaces = {_home(item) for item in fixture.objects}
+    for index, rule in enumerate(fixture.forbidden):
+        place = items(at)[index]
+        if rule.namespace is not None and rule.namespace not in namespaces:
+            known = sorted(namespace for namespace in namespaces if namespace)
+            what = "would deny nothing: the fixture has no such namespace"
+            raise refuse(below(place, "namespace"), what, suggestion(rule.namespace, known))
+        names = set(_names_of(fixture, rule))
+        if rule.name is not None and rule.name not in names:
+            what = f"would deny nothing: the fixture has no {rule.kind} of that name there"
+            raise refuse(below(place, "name"), what, suggestion(rule.name, sorted(names) or ["another kind"]))
+
+
+def _names_of(fixture: Cluster, rule: Denial) -> Iterator[str]:
+    """The names that a rule of this kind and namespace could mean; an event's is its involved object's."""
+    objects = [item for item in fixture.objects if rule.namespace in (None, _home(item))]
+    if rule.kind == "events":
+        yield from (item["metadata"]["name"] for item in objects)
+        return
+    kind = find_kind(rule.kind)
+    yield from (item["metadata"]["name"] for item in objects if kind is not None and item["kind"] == kind.kind)
+
+
+def _home(item: dict[str, Any]) -> str:
+    return str(item["metadata"]["name"] if item["kind"] == "Namespace" else item["metadata"].get("namespace", ""))
 
 
 def _turn(at: At) -> StimulusTurn:

@@ -6,6 +6,7 @@ its own added, and under the newest version (both must be `right`).
 
 from functools import cache
 
+from grading.pins.bound import BOUND
 from grading.pins.build import Pin, read
 from grading.pins.fixed import FIXED
 from grading.pins.found import FOUND
@@ -15,7 +16,7 @@ __all__ = ["Pin", "pins_of", "read"]
 
 @cache
 def _all() -> dict[str, tuple[Pin, ...]]:
-    return {**FIXED, **FOUND}
+    return {**FIXED, **FOUND, **BOUND}
 
 
 def pins_of(change: str) -> tuple[Pin, ...]:

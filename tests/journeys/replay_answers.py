@@ -1,10 +1,10 @@
 """Published journey answers under our rules: where do the verdicts on their claims differ?
 
 Run `python -m tests.journeys.replay_answers ARCHIVE...` with archives (`.tar.gz`) of published results. Every
-`journeys*/MODEL.json` in them is read: a list of journeys with `journey_id` and `runs`, each run with `turns`, each turn
-with `answer` and `grade.diagnosis_success`. Only claims are compared: what the tools returned was not published. Prints
-one line for each disagreement, `--markdown` as the rows of a table, and the counts last. The answers are data from
-elsewhere; nothing of them is kept.
+`journeys*/MODEL.json` in them is read: a list of journeys with `journey_id` and `runs`, each run with `turns`, each
+turn with `answer` and `grade.diagnosis_success`. Only claims are compared: what the tools returned was not published.
+Prints one line for each disagreement, `--markdown` as the rows of a table, and the counts last. The answers are data
+from elsewhere; nothing of them is kept.
 """
 
 import argparse
