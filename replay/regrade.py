@@ -23,7 +23,6 @@ from replay.pool import Bar, each_log, emitted
 from replay.store import GRADES, GradeStore, Move, publish
 from replay.work import BROKEN, CORRUPT, FLIP, ROW, CauseWork, Earlier, GradeWork, Moved, ref
 from schemas.cases import rubric_digest, stimulus_digest
-from schemas.digest import content_digest
 from schemas.errors import UsageError, WorkError
 from schemas.grades import Cause, Corrupt, Coverage, Flip, Receipt, RubricChoice
 
@@ -162,19 +161,16 @@ def _store(
     if edited_from:
         known = ", ".join(sha256[:12] for sha256 in edited_from)
         note(f"the source of {grader.label} is not that of earlier grades ({known}); the results are the same")
-    inputs = store.inputs()
-    inputs_sha256 = content_digest(
-        [grader.name, grader.version, grader.sha256, options.rubric, [[*fields[:2], *fields[3:]] for fields in inputs]]
-    )
-    name = f"{grader.label}-{options.rubric}-{inputs_sha256[:16]}.parquet"
+    inputs = _inputs(store, grader, options)
+    name = f"{grader.label}-{options.rubric}-{inputs.sha256[:16]}.parquet"
     flips = _flips(store, grader, options, pack, selected)
     receipt = Receipt(
         schema_version=RECEIPT_VERSION,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        campaign_id=inputs[0][0],
+        campaign_id=inputs.campaign_id,
         grade_file=name,
         grade_file_sha256=_file_sha256(made),
-        inputs_sha256=inputs_sha256,
+        inputs_sha256=inputs.sha256,
         grader=grader.name,
         version=grader.version,
         grader_sha256=grader.sha256,
@@ -189,8 +185,8 @@ def _store(
         grader_errors=tuple(failure.run_id for failure in failures),
         corrupt=corrupt,
         edited_from=edited_from,
-        inputs={fields[1]: fields[3] for fields in inputs},
-        rubrics=_rubrics(inputs),
+        inputs=inputs.logs,
+        rubrics=inputs.rubrics,
     )
     written, receipt = _publish(store, made, receipt)
     return Regraded(campaign=str(directory), written=written, receipt=receipt, failures=failures)
@@ -331,11 +327,27 @@ def _manifest_value(directory: Path, *keys: str) -> object:
     return value
 
 
-def _rubrics(inputs: Sequence[tuple[str, str, str, str, str | None, str]]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, set[str]] = {}
-    for _, _, case_id, _, rubric_sha256, _ in inputs:
-        found.setdefault(case_id, set()).update({rubric_sha256} if rubric_sha256 else ())
-    return {case_id: tuple(sorted(digests)) for case_id, digests in sorted(found.items())}
+class _Inputs(msgspec.Struct, frozen=True):
+    """What the new grades were computed from, and one digest over all of it."""
+
+    campaign_id: str
+    logs: dict[str, str]
+    rubrics: dict[str, tuple[str, ...]]
+    sha256: str
+
+
+def _inputs(store: GradeStore, grader: LoadedGrader, options: Options) -> _Inputs:
+    digest = hashlib.sha256(msgspec.json.encode([grader.name, grader.version, grader.sha256, options.rubric]))
+    campaign = ""
+    logs: dict[str, str] = {}
+    rubrics: dict[str, set[str]] = {}
+    for row in store.inputs():
+        digest.update(msgspec.json.encode(row))
+        campaign, run_id, case_id, log_sha256, rubric_sha256, _ = row
+        logs[run_id] = log_sha256
+        rubrics.setdefault(case_id, set()).update({rubric_sha256} if rubric_sha256 else ())
+    used = {case_id: tuple(sorted(found)) for case_id, found in sorted(rubrics.items())}
+    return _Inputs(campaign, logs, used, digest.hexdigest())
 
 
 def _decoded(store: GradeStore, kind: str, type: type[Found]) -> list[Found]:

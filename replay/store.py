@@ -7,7 +7,8 @@ memory.
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,8 +22,9 @@ from schemas.verdicts import VerdictValue
 
 GRADES = "grades"
 _MEMORY_MB = 128
-_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 8192"
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 4096"
 """Fixed, so that the same rows are the same bytes."""
+_ROWS_AT_ONCE = 2_048
 _MIN_OBJECT = 1 << 20
 """DuckDB keeps buffers of twice the longest row it may meet, so that is measured and not guessed."""
 _RESULT = (
@@ -106,13 +108,14 @@ class GradeStore:
         if not spooled:
             return None
         path = self.scratch / "new.parquet"
-        longest = max(_MIN_OBJECT, *(_longest_line(file) for file in spooled))
+        ordered, longest = _in_order(spooled, self.scratch / "ordered.ndjson")
+        longest = max(_MIN_OBJECT, longest)
         self._execute(f"SET memory_limit = '{_MEMORY_MB + (longest >> 18)}MB'")
         columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in COLUMNS.items())
         names = ", ".join(COLUMNS)
         self._execute(
-            f"COPY (SELECT {names} FROM read_json({_paths(spooled)}, format = 'newline_delimited', "
-            f"columns = {{{columns}}}, maximum_object_size = {longest}) ORDER BY {', '.join(ORDER)}) "
+            f"COPY (SELECT {names} FROM read_json({_paths([ordered])}, format = 'newline_delimited', "
+            f"columns = {{{columns}}}, maximum_object_size = {longest})) "
             f"TO {_text(str(path))} ({_PARQUET})"
         )
         self._execute(f"CREATE VIEW new AS SELECT * FROM read_parquet({_paths([path])})")
@@ -122,12 +125,12 @@ class GradeStore:
         )
         return path
 
-    def inputs(self) -> list[tuple[str, str, str, str, str | None, str]]:
+    def inputs(self) -> Iterator[tuple[str, str, str, str, str | None, str]]:
         """(campaign, run, case, log digest, rubric digest or None, stimulus digest) of the new rows in their order."""
-        order = ", ".join(ORDER)
-        return self._rows(
-            f"SELECT campaign_id, run_id, case_id, log_sha256, rubric_sha256, stimulus_sha256 FROM new ORDER BY {order}"
-        )
+        names = "campaign_id, run_id, case_id, log_sha256, rubric_sha256, stimulus_sha256"
+        self._execute(f"SELECT {names} FROM new ORDER BY {', '.join(ORDER)}")
+        while rows := self._connect().fetchmany(_ROWS_AT_ONCE):
+            yield from rows
 
     def counts(self) -> dict[str, dict[str, int]]:
         """How many of the newest attempts have each `status` and each `verdict`."""
@@ -254,9 +257,37 @@ def publish(made: Path, name: Path) -> bool:
     return True
 
 
-def _longest_line(path: Path) -> int:
-    with path.open("rb") as file:
-        return max(map(len, file), default=0)
+class _Place(msgspec.Struct, frozen=True):
+    """What the rows of a grade file are sorted by; the fields are those of `ORDER`."""
+
+    case_id: str
+    repetition: int
+    attempt: int
+    run_id: str
+
+
+def _in_order(spooled: Sequence[Path], ordered: Path) -> tuple[Path, int]:
+    """The spooled rows in one file in their final order, and the bytes of the longest.
+
+    Only places are held in memory: DuckDB sorts wide rows well, but not within a memory that does not grow with them.
+    """
+    decoder = msgspec.json.Decoder(_Place)
+    places: list[tuple[str, int, int, str, int, int, int]] = []
+    with ExitStack() as stack:
+        files = [stack.enter_context(path.open("rb")) for path in spooled]
+        for number, file in enumerate(files):
+            at = 0
+            for line in file:
+                place = decoder.decode(line)
+                key = (place.case_id, place.repetition, place.attempt, place.run_id)
+                places.append((*key, number, at, len(line)))
+                at += len(line)
+        places.sort()
+        with ordered.open("wb") as out:
+            for *_, number, at, size in places:
+                files[number].seek(at)
+                out.write(files[number].read(size))
+    return ordered, max((size for *_, size in places), default=0)
 
 
 def _text(value: str) -> str:
