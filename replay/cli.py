@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replay import cli_grades, cli_sql, output
+from replay import cli_grades, cli_seal, cli_sql, output
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -19,23 +19,23 @@ CampaignPath = Annotated[
 def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
     """Re-derive every digest: one line a run, complete, interrupted at byte N, or corrupt and why.
 
-    Exit 1 if any run is corrupt.
+    Of a sealed campaign also the files around the runs, each with a line if it is wrong. Exit 1 if anything is corrupt.
     """
+    from replay.verify import RunCheck
     from replay.verify import verify as verify_all
 
     checks = []
     for check in verify_all(path):
         checks.append(check)
         if not as_json:
-            status = f", {check.status}" if check.state == "complete" else ""
-            output.print_line(f"{check.run_id}: {check.detail}{status}")
+            output.print_line(check.describe())
     corrupt = sum(check.state == "corrupt" for check in checks)
     if as_json:
         output.print_json(checks)
     else:
-        states = [check.state for check in checks]
+        states = [check.state for check in checks if isinstance(check, RunCheck)]
         counts = ", ".join(f"{states.count(state)} {state}" for state in ("complete", "interrupted", "corrupt"))
-        output.print_note(f"{len(checks)} runs: {counts}")
+        output.print_note(f"{len(states)} runs: {counts}")
     if corrupt:
         raise typer.Exit(1)
 
@@ -94,6 +94,7 @@ def show(
 
 cli_grades.register(cli)
 cli_sql.register(cli)
+cli_seal.register(cli)
 
 
 def main() -> None:

@@ -95,9 +95,8 @@ class RunReader:
     def _close_checked(self, *, torn: bool) -> None:
         """The end of a log whose lines are in order; a sealed one must also be what was sealed."""
         sealed = self.log.sealed
-        if sealed is not None and self._chain.sha256 != sealed.run.sha256:
-            found = self._chain.sha256
-            self._close("corrupt", f"its raw bytes have SHA-256 {found}, the index says {sealed.run.sha256}")
+        if sealed is not None and (torn or self._chain.raw_bytes != sealed.run.length):
+            self._close("corrupt", f"its stretch of {sealed.run.length} raw bytes in the frame is not whole lines")
         else:
             self._close("complete" if self._chain.finished and not torn else "interrupted")
 

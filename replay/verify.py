@@ -9,12 +9,16 @@ from typing import Literal
 import msgspec
 
 from replay.bodies import rebuilt_body
-from replay.campaigns import MANIFEST, run_files
+from replay.campaigns import MANIFEST, campaign_directories, logs_in, run_files
 from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
+from replay.seal.leftovers import leftovers
+from replay.seal.sums import check_sums
+from replay.sealed import is_sealed, read_index
 from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stimulus_from_wire
 from schemas.errors import CaseError, LogError
 from schemas.events import Event, Message, ModelRequest, RunStarted, Toolset, Unknown
+from schemas.sealed import EVENTS, INDEX
 
 
 class RunCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +36,66 @@ class RunCheck(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     status: str | None = None
 
+    def describe(self) -> str:
+        """One line for a person."""
+        status = f", {self.status}" if self.state == "complete" else ""
+        return f"{self.run_id}: {self.detail}{status}"
 
-def verify(path: Path) -> Iterator[RunCheck]:
-    """Check each log at `path` in turn. Raises `UsageError` if nothing is there."""
-    for log in run_files(path):
-        yield verify_run(log)
+
+class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of a sealed campaign that is not what it should be, or that a seal left unfinished."""
+
+    file: str
+    path: str
+    state: Literal["corrupt", "unfinished"]
+    detail: str
+
+    def describe(self) -> str:
+        """One line for a person."""
+        return f"{self.file}: {self.detail}"
+
+
+def verify(path: Path) -> Iterator[RunCheck | FileCheck]:
+    """Check each log at `path` in turn, and of a sealed campaign its other files too: those only if they are wrong.
+
+    Raises `UsageError` if nothing is there.
+    """
+    if path.is_file() and path.name != EVENTS:
+        yield from map(verify_run, run_files(path))
+        return
+    for directory in campaign_directories(path.parent if path.is_file() else path):
+        yield from _verify_campaign(directory)
+
+
+def _verify_campaign(directory: Path) -> Iterator[RunCheck | FileCheck]:
+    try:
+        logs = logs_in(directory)
+    except LogError as error:
+        name = INDEX if is_sealed(directory) else EVENTS
+        yield FileCheck(file=name, path=str(directory / name), state="corrupt", detail=str(error))
+        return
+    yield from map(verify_run, logs)
+    if is_sealed(directory):
+        yield from _verify_files(directory)
+
+
+def _verify_files(directory: Path) -> Iterator[FileCheck]:
+    """The files of a sealed campaign beside the frames."""
+    expected = read_index(directory).bytes
+    events = directory / EVENTS
+    found = events.stat().st_size if events.is_file() else 0
+    if found > expected:
+        detail = f"{found - expected} bytes follow the last frame, which ends at byte {expected}"
+        yield FileCheck(file=EVENTS, path=str(events), state="corrupt", detail=detail)
+    for problem in check_sums(directory):
+        path = str(directory / problem.file)
+        yield FileCheck(file=problem.file, path=path, state="corrupt", detail=problem.reason)
+    for left, original in leftovers(directory):
+        detail = "left from an interrupted seal; korvid-replay seal finishes it"
+        if not original:
+            detail = "is not the log that was sealed as this run; compare the two and move this file away"
+        state: Literal["corrupt", "unfinished"] = "unfinished" if original else "corrupt"
+        yield FileCheck(file=left.name, path=str(left), state=state, detail=detail)
 
 
 def verify_run(log: LogRef | Path) -> RunCheck:

@@ -25,6 +25,9 @@ EVENTS = "events.jsonl.zst"
 INDEX = "events.index.json"
 SUMS = "SHA256SUMS"
 
+FILE_DIGITS = 16
+"""How many digits of a log file's SHA-256 the index keeps."""
+
 MAX_RUN_ID_BYTES = 240
 """A run id is a file name with `.jsonl.zst` (and `.torn`) behind it; file systems take 255 bytes."""
 
@@ -33,27 +36,23 @@ class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     pass
 
 
-class SealedRun(_Data, frozen=True):
+class SealedRun(_Data, frozen=True, omit_defaults=True):
     """One run in a frame. `offset` and `length` count raw bytes inside the decompressed frame.
 
-    `sha256` is over those raw bytes. `file_bytes` and `file_sha256` are of the file in `runs/` that was sealed.
-    `repacks` is whether the writer's compression gives that very file again from the raw bytes; `closed` whether its
-    zstd stream was ended; `tail` is what followed the last whole line in a torn file, as base64 of the file's bytes.
+    The bytes are covered by the digest of the frame, their place by the chain. `file_sha256` is the first 16 digits of
+    the SHA-256 of the file in `runs/` that was sealed: enough to tell whether it comes back byte for byte. `state` is
+    `complete` for a log with `run_finished` at its end. `repacks` is whether the writer's compression gives that very
+    file again from the raw bytes; `closed` whether its zstd stream was ended; `tail` is what followed the last whole
+    line in a torn file, as base64 of the file's bytes.
     """
 
     run_id: str
-    case_id: str
-    repetition: int
-    attempt: int
-    state: Literal["complete", "interrupted"]
     offset: int
     length: int
-    events: int
-    sha256: str
-    file_bytes: int
     file_sha256: str
-    repacks: bool
-    closed: bool
+    state: Literal["complete", "interrupted"] = "complete"
+    repacks: bool = True
+    closed: bool = True
     tail: str = ""
 
     def tail_bytes(self) -> bytes:
@@ -73,12 +72,17 @@ class Frame(_Data, frozen=True):
 
 
 class SealedIndex(_Data, frozen=True):
-    """The frame table of one campaign. `level` and `zstd` say how the frames were compressed."""
+    """The frame table of one campaign.
+
+    `bytes` and `raw_bytes` are of `events.jsonl.zst`, `file_bytes` of the log files that were sealed. `level` and
+    `zstd` say how the frames were compressed.
+    """
 
     campaign_id: str
     run_count: int
     bytes: int
     raw_bytes: int
+    file_bytes: int
     chain: str
     level: int
     zstd: str
@@ -96,7 +100,7 @@ class _Version(msgspec.Struct):
     schema_version: int
 
 
-def build_index(campaign_id: str, frames: list[Frame], *, level: int, zstd: str) -> SealedIndex:
+def build_index(campaign_id: str, frames: list[Frame], *, file_bytes: int, level: int, zstd: str) -> SealedIndex:
     """The index of these frames, chained."""
     chained = []
     chain = _seed(campaign_id)
@@ -108,6 +112,7 @@ def build_index(campaign_id: str, frames: list[Frame], *, level: int, zstd: str)
         run_count=sum(len(frame.runs) for frame in frames),
         bytes=sum(frame.size for frame in frames),
         raw_bytes=sum(frame.raw_size for frame in frames),
+        file_bytes=file_bytes,
         chain=chain,
         level=level,
         zstd=zstd,
@@ -116,8 +121,12 @@ def build_index(campaign_id: str, frames: list[Frame], *, level: int, zstd: str)
 
 
 def encode_index(index: SealedIndex) -> bytes:
-    """`events.index.json`: JSON with one space of indent, one newline at the end."""
-    return msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n"
+    """`events.index.json`: JSON with a line for each run, one newline at the end."""
+    data = msgspec.json.encode(index)
+    # A quote inside a text is escaped, so these can only be the beginnings of entries.
+    for entry in (b'{"offset":', b'{"run_id":'):
+        data = data.replace(entry, b"\n" + entry)
+    return data + b"\n"
 
 
 def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:

@@ -10,18 +10,18 @@ The order of the steps is what makes it safe to be killed at any moment:
 A seal that finds step 3 done finishes step 4.
 """
 
-import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import zstandard
 
-from replay.campaigns import LOG_SUFFIX, RUNS, is_campaign, logs_in
-from replay.logref import LogRef, as_ref, sealed_chunks, sealed_ref
+from replay.campaigns import RUNS, is_campaign, logs_in
+from replay.logref import LogRef, as_ref, sealed_ref
 from replay.reader import whole_lines
 from replay.seal import disk
-from replay.seal.packing import LEVEL, FrameWriter, Sizes, grouped, is_original, original_of
+from replay.seal.leftovers import leftovers, run_logs
+from replay.seal.packing import LEVEL, FrameWriter, Sizes, grouped, original_of, raw_sha256
 from replay.seal.sums import write_sums
 from replay.sealed import is_sealed, manifest_campaign_id, read_index
 from replay.verify import RunCheck, verify_run
@@ -126,21 +126,15 @@ def _sizes(log: LogRef, check: RunCheck) -> tuple[_Start, Sizes]:
     original = original_of(log, complete=complete)
     entry = SealedRun(
         run_id=log.run_id,
-        case_id=start.case_id,
-        repetition=start.repetition,
-        attempt=start.attempt,
         state="complete" if complete else "interrupted",
         offset=0,
         length=check.raw_bytes,
-        events=check.events,
-        sha256=check.sha256,
-        file_bytes=original.file_bytes,
         file_sha256=original.file_sha256,
         repacks=original.repacks,
         closed=original.closed,
         tail=original.tail,
     )
-    return start, Sizes(log, entry)
+    return start, Sizes(log, entry, check.sha256, original.file_bytes)
 
 
 def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -> SealedIndex:
@@ -151,8 +145,10 @@ def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -
     writer = FrameWriter(level)
     disk.write(events, _packed(writer, runs, progress))
     zstd = ".".join(str(part) for part in zstandard.ZSTD_VERSION)
-    index = build_index(campaign_id, writer.frames, level=level, zstd=zstd)
-    _read_back(events, index)
+    index = build_index(
+        campaign_id, writer.frames, file_bytes=sum(run.file_bytes for run in runs), level=level, zstd=zstd
+    )
+    _read_back(events, index, {run.entry.run_id: run.sha256 for run in runs})
     disk.write(index_file, (encode_index(index),))
     write_sums(directory, sums, renamed={directory / EVENTS: events, directory / INDEX: index_file})
     return index
@@ -166,19 +162,16 @@ def _packed(writer: FrameWriter, runs: list[Sizes], progress: Progress) -> Itera
         progress(done)
 
 
-def _read_back(events: Path, index: SealedIndex) -> None:
+def _read_back(events: Path, index: SealedIndex, expected: dict[str, str]) -> None:
     """Read what was written, before anything depends on it."""
     for frame, run in index.runs():
-        digest = hashlib.sha256()
-        for piece in sealed_chunks(sealed_ref(events, frame, run)):
-            digest.update(piece)
-        if digest.hexdigest() != run.sha256:
+        if raw_sha256(sealed_ref(events, frame, run)) != expected[run.run_id]:
             raise WorkError(f"{events}: run {run.run_id} does not read back as it was written; nothing was sealed")
 
 
 def _refuse_unsealed(directory: Path, index: SealedIndex) -> None:
     sealed = {run.run_id for _, run in index.runs()}
-    extra = [log.run_id for log in map(as_ref, _run_logs(directory)) if log.run_id not in sealed]
+    extra = [log.run_id for log in map(as_ref, run_logs(directory)) if log.run_id not in sealed]
     if extra:
         raise UsageError(
             f"{directory}: sealed already, and {RUNS}/ holds runs that are not sealed ({', '.join(extra[:_NAMED])}); "
@@ -186,20 +179,17 @@ def _refuse_unsealed(directory: Path, index: SealedIndex) -> None:
         )
 
 
-def _run_logs(directory: Path) -> list[Path]:
-    return sorted((directory / RUNS).glob(f"*{LOG_SUFFIX}"))
-
-
 def _finish(directory: Path, index: SealedIndex, *, already: bool) -> Sealed:
     """Step 4. Raises `LogError` if a file in `runs/` is another log than the sealed one of its run."""
-    sealed = {run.run_id: run for _, run in index.runs()}
-    leftover = [path for path in _run_logs(directory) if as_ref(path).run_id in sealed]
-    for path in leftover:
-        is_original(path, sealed[as_ref(path).run_id])
+    leftover = list(leftovers(directory))
+    wrong = [str(path) for path, same in leftover if not same]
+    if wrong:
+        raise LogError(f"{wrong[0]}: is not the log that was sealed as this run; compare the two and move it away")
+    runs = [run for _, run in index.runs()]
     sums = directory / TEMPORARY[2]
     write_sums(directory, sums, renamed={})
     disk.move(sums, directory / SUMS)
-    disk.remove(leftover)
+    disk.remove(path for path, _ in leftover)
     disk.remove(directory / name for name in TEMPORARY)
     left = _remove_empty(directory / RUNS)
     disk.sync(directory)
@@ -208,12 +198,12 @@ def _finish(directory: Path, index: SealedIndex, *, already: bool) -> Sealed:
         campaign_id=index.campaign_id,
         already=already,
         runs=index.run_count,
-        interrupted=sum(run.state == "interrupted" for run in sealed.values()),
+        interrupted=sum(run.state == "interrupted" for run in runs),
         frames=len(index.frames),
         raw_bytes=index.raw_bytes,
-        file_bytes=sum(run.file_bytes for run in sealed.values()),
+        file_bytes=index.file_bytes,
         sealed_bytes=index.bytes + (directory / INDEX).stat().st_size,
-        torn_bytes=sum(len(run.tail_bytes()) for run in sealed.values()),
+        torn_bytes=sum(len(run.tail_bytes()) for run in runs),
         left=left,
         chain=index.chain,
     )

@@ -1,0 +1,201 @@
+"""Bring a damaged campaign back to a clean state, and say what was lost, by file and byte.
+
+Nothing is thrown away: a log that is torn or cannot be trusted, and a sealed file that is damaged, is kept beside under
+another name (`.torn`, `.corrupt`, `.damaged`). What is left afterwards reads without a complaint; runs that are missing
+or interrupted can be recorded again with `korvid-rec run --resume`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
+from replay.logref import as_ref
+from replay.reader import lines_of, whole_lines
+from replay.seal import disk
+from replay.seal.leftovers import run_logs
+from replay.seal.packing import Repacker, log_pieces
+from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
+from replay.seal.sealing import TEMPORARY as SEAL_FILES
+from replay.seal.sealing import finish
+from replay.seal.unsealing import TEMPORARY as UNSEAL_FILE
+from replay.sealed import is_sealed
+from replay.verify import RunCheck, verify_run
+from schemas.errors import UsageError
+from schemas.sealed import EVENTS, INDEX, SUMS
+
+TORN, CORRUPT, DAMAGED = "torn", "corrupt", "damaged"
+_TEMPORARY = ".recover"
+_NAMED = 8
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was not as it should be.
+
+    `offset` and `bytes` say what of `file` could not be used (bytes of the file; None where that is all of it).
+    `kept_as` is the name under which the original lies; `done` tells what became of it.
+    """
+
+    file: str
+    kind: Literal["torn", "corrupt", "damaged", "unfinished"]
+    done: str
+    offset: int | None = None
+    bytes: int | None = None
+    runs: tuple[str, ...] = ()
+    kept_as: str | None = None
+
+
+class Recovered(msgspec.Struct, frozen=True, kw_only=True):
+    """What a recovery came to: `losses` in the order in which they were met; empty if the campaign was clean."""
+
+    campaign: str
+    sealed: bool
+    runs: int
+    losses: tuple[Loss, ...]
+
+
+def recover(directory: Path) -> Recovered:
+    """Make the campaign in `directory` clean.
+
+    Raises `UsageError` if there is none or somebody works on it, `WorkError` if it cannot be written; a recovery that
+    was killed can be started again.
+    """
+    if not is_campaign(directory):
+        raise UsageError(f"{directory}: not a campaign; give the directory that holds {RUNS}/ or {EVENTS}")
+    with disk.locked(directory):
+        losses = [*_temporaries(directory), *_sealed(directory)]
+        if not is_sealed(directory):
+            for path in run_logs(directory):
+                losses += _log(path)
+        disk.sync(directory)
+        index = trusted_index(directory)
+        count = len(run_logs(directory)) if index is None else index.run_count
+        return Recovered(campaign=str(directory), sealed=index is not None, runs=count, losses=tuple(losses))
+
+
+def _temporaries(directory: Path) -> Iterator[Loss]:
+    """Files that a killed recorder, seal or recovery had not yet given their name."""
+    names = [directory / name for name in SEAL_FILES]
+    names += [directory / RUNS / name for name in (UNSEAL_FILE, _TEMPORARY)]
+    for path in [*names, *sorted(directory.glob(f".{MANIFEST}.*"))]:
+        if path.is_file():
+            path.unlink()
+            name = path.relative_to(directory).as_posix()
+            yield Loss(file=name, kind="unfinished", done="removed: a file that was being made when its process ended")
+
+
+def _sealed(directory: Path) -> Iterator[Loss]:
+    if not is_sealed(directory) and not (directory / EVENTS).is_file():
+        return
+    if not (directory / EVENTS).is_file():
+        kept = disk.aside(directory / INDEX, DAMAGED)
+        disk.move(directory / INDEX, kept)
+        yield Loss(file=EVENTS, kind="damaged", done="the file is gone, all its runs are lost", kept_as=kept.name)
+        return
+    events, index = directory / EVENTS, trusted_index(directory)
+    places = [found.place for found in believed(events, index) if found.place is not None]
+    missing = gaps(events, places, index)
+    if index is not None and not missing and as_indexed(places, index):
+        yield from _unfinished(directory)
+        return
+    saved = _save(directory, believed(events, index))
+    for gap in missing:
+        yield Loss(
+            file=EVENTS,
+            kind="damaged",
+            done=_told(gap, saved),
+            offset=gap.offset,
+            bytes=gap.size,
+            runs=tuple(run for run in gap.runs if run not in saved),
+        )
+    for name in (INDEX, EVENTS):
+        path = directory / name
+        if path.is_file():
+            kept = disk.aside(path, DAMAGED)
+            disk.move(path, kept)
+            what = "set aside" if name == INDEX else f"set aside; {len(saved)} runs of it are in {RUNS}/ now"
+            yield Loss(file=name, kind="damaged", done=what, kept_as=kept.name)
+    disk.remove((directory / SUMS,))
+
+
+def _told(gap: Gap, saved: list[str]) -> str:
+    lost = [run for run in gap.runs if run not in saved]
+    named = ", ".join(lost[:_NAMED]) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
+    return "these bytes cannot be read" + (f"; {len(lost)} runs are lost: {named}" if lost else "; no run is lost")
+
+
+def _unfinished(directory: Path) -> Iterator[Loss]:
+    left = [path.name for path in run_logs(directory)]
+    if left or not (directory / SUMS).is_file():
+        finish(directory)
+        yield Loss(file=f"{RUNS}/", kind="unfinished", done=f"the seal was finished: {len(left)} sealed logs removed")
+
+
+def _save(directory: Path, frames: Iterator[Found]) -> list[str]:
+    """Write the runs of the frames that read into files of their own, where there are none."""
+    runs = directory / RUNS
+    runs.mkdir(exist_ok=True)
+    saved = []
+    for frame in frames:
+        for run in runs_in(frame):
+            path = runs / f"{run.run_id}{LOG_SUFFIX}"
+            if not path.exists():
+                _replace(path, log_pieces(lines_of((run.raw,)), closed=True))
+            saved.append(run.run_id)
+    disk.sync(runs)
+    return saved
+
+
+def _log(path: Path) -> Iterator[Loss]:
+    """A log in a file of its own: kept if it is whole or ends between two events, else set aside and written anew."""
+    check = verify_run(path)
+    name = f"{RUNS}/{path.name}"
+    if check.state == "corrupt":
+        kept = disk.aside(path, CORRUPT)
+        disk.move(path, kept)
+        yield Loss(file=name, kind="corrupt", done=f"set aside: {check.detail}", kept_as=kept.name)
+    elif check.events == 0:
+        kept = disk.aside(path, TORN)
+        disk.move(path, kept)
+        yield Loss(
+            file=name,
+            kind="torn",
+            done="set aside: not one event is whole",
+            offset=0,
+            bytes=check.file_bytes,
+            kept_as=kept.name,
+        )
+    elif check.status is None:
+        yield from _torn(path, check, name)
+
+
+def _torn(path: Path, check: RunCheck, name: str) -> Iterator[Loss]:
+    """A log that was not closed: the same whole lines in a stream that is, so that every tool reads it."""
+    data = path.read_bytes()
+    lines = list(whole_lines(as_ref(path)))
+    if data == b"".join(log_pieces(lines, closed=True)):
+        return
+    packer = Repacker()
+    prefix = b"".join(packer.line(line) for line in lines)
+    at = len(prefix) if data.startswith(prefix) else None
+    kept = disk.aside(path, TORN)
+    # The original gets a second name before the clean one takes its first: neither is ever missing.
+    kept.hardlink_to(path)
+    _replace(path, log_pieces(lines, closed=True))
+    disk.sync(path.parent)
+    yield Loss(
+        file=name,
+        kind="torn",
+        done=f"{check.events} whole events kept ({check.raw_bytes} raw bytes), the stream closed",
+        offset=at,
+        bytes=None if at is None else len(data) - at,
+        kept_as=kept.name,
+    )
+
+
+def _replace(path: Path, pieces: Iterator[bytes]) -> None:
+    temporary = path.with_name(_TEMPORARY)
+    disk.write(temporary, pieces)
+    temporary.replace(path)
