@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from replay.diff import between, sides
+from replay.work import in_turns
 from schemas.errors import UsageError
 from schemas.grades import Cause, Corrupt
 from schemas.verdicts import VerdictValue
@@ -87,7 +88,8 @@ def render(found: Bisection) -> Iterator[str]:
         yield f"  {_all(tally):>5}  {' + '.join(parts)} ({tally.to_pass} to pass, {tally.to_fail} to fail)"
     for flip in found.flips:
         also = f" (or {', '.join(flip.cause.alternatives)})" if flip.cause.alternatives else ""
-        yield f"{flip.run_id}: {flip.before} -> {flip.after}: {' + '.join(flip.cause.changes)}{also}"
+        where = in_turns(flip.cause.turns)
+        yield f"{flip.run_id}: {flip.before} -> {flip.after}{where}: {' + '.join(flip.cause.changes)}{also}"
 
 
 def _tally(changes: tuple[str, ...], titles: tuple[str, ...], flips: Sequence[Bisected]) -> Tally:

@@ -168,6 +168,8 @@ def _show(result: "Regraded") -> None:
 
 
 def _show_flips(result: "Regraded") -> None:
+    from replay.work import in_turns
+
     flips = result.receipt.flips
     to_pass = sum(flip.after == "pass" for flip in flips)
     to_fail = sum(flip.after == "fail" for flip in flips)
@@ -175,7 +177,7 @@ def _show_flips(result: "Regraded") -> None:
     output.print_line(f"  {len(flips)} moved since {origin}: {to_pass} to pass, {to_fail} to fail")
     groups: dict[tuple[str, str, str, str], int] = {}
     for flip in flips:
-        key = (flip.case_id, flip.before, flip.after, "+".join(flip.cause.changes))
+        key = (flip.case_id, flip.before, flip.after, "+".join(flip.cause.changes) + in_turns(flip.cause.turns))
         groups[key] = groups.get(key, 0) + 1
     output.print_table(
         ("  case", "from", "to", "because of", "runs"),

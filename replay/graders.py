@@ -18,7 +18,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,8 @@ from schemas.recorded import RecordedRun
 from schemas.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from grading.registry import History
 
 GROUP = "korvid.graders"
@@ -95,7 +96,7 @@ def load(reference: str) -> LoadedGrader:
     imported = _imported(found["name"], version)
     if imported is not None:
         return imported
-    for entry in entry_points(group=GROUP):
+    for entry in _entry_points():
         if entry.name == found["name"]:
             return _from_entry_point(entry, version)
     raise UsageError(f"--grader: there is no grader {found['name']!r}; there are {', '.join(names())}")
@@ -113,7 +114,7 @@ def names() -> list[str]:
     """The names of the bundled graders and the entry points."""
     from grading.registry import GRADERS
 
-    return [*GRADERS, *sorted({entry.name for entry in entry_points(group=GROUP)} - set(GRADERS))]
+    return [*GRADERS, *sorted({entry.name for entry in _entry_points()} - set(GRADERS))]
 
 
 def all_graders() -> list[LoadedGrader]:
@@ -244,7 +245,13 @@ def _module(path: Path, source: bytes) -> ModuleType:
     return module
 
 
-def _from_entry_point(entry: EntryPoint, version: int | None) -> LoadedGrader:
+def _entry_points() -> "list[EntryPoint]":
+    from importlib.metadata import entry_points
+
+    return list(entry_points(group=GROUP))
+
+
+def _from_entry_point(entry: "EntryPoint", version: int | None) -> LoadedGrader:
     try:
         function = entry.load()
     except (ImportError, AttributeError) as error:

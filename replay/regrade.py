@@ -9,7 +9,6 @@ Validity).
 import hashlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import TypeVar
 
@@ -178,7 +177,7 @@ def _store(
         rubric=options.rubric,
         pack=pack.label,
         where=options.where,
-        tool_version=distribution_version("korvid-rec"),
+        tool_version=_tool_version(),
         coverage=_coverage(directory, store, logs, selected, corrupt),
         flips=flips,
         superseded=store.superseded(),
@@ -190,6 +189,12 @@ def _store(
     )
     written, receipt = _publish(store, made, receipt)
     return Regraded(campaign=str(directory), written=written, receipt=receipt, failures=failures)
+
+
+def _tool_version() -> str:
+    from importlib.metadata import version
+
+    return version("korvid-rec")
 
 
 def _publish(store: GradeStore, made: Path, receipt: Receipt) -> tuple[bool, Receipt]:

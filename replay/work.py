@@ -2,7 +2,8 @@
 
 Each is a small struct that can be sent to another process (`replay.pool`); `open` loads the grader there, makes sure
 that its source is still the one the parent saw, and gives the handler of one log. Kinds of what is emitted: `row` (a
-grade row), `corrupt` (a log that was refused), `broken` (a grader that raised), `flip` (see `replay.flips`).
+grade row), `corrupt` (a log that was refused), `broken` (a grader that raised), `flip` (what moved a verdict,
+or what differs).
 """
 
 import msgspec
@@ -137,8 +138,8 @@ def cause(
     if grader.grade_changes is None:
         return Cause(changes=(GRADER, RUBRIC) if other_rubric else (GRADER,))
     grade_changes, old_rubric, new_rubric = grader.grade_changes, old.rubric, new.rubric
-    base = frozenset(change.id for change in grader.changes if change.version <= before[0])
-    last = frozenset(change.id for change in grader.changes if change.version <= after[0])
+    base = _applied(grader, before[0])
+    last = _applied(grader, after[0])
 
     def grade(state: frozenset[str]) -> VerdictValue:
         rubric = new_rubric if RUBRIC in state else old_rubric
@@ -150,4 +151,21 @@ def cause(
     if grade(base) != verdicts[0] or grade(base.symmetric_difference(differing)) != verdicts[1]:
         # The stored verdict is not what this build gives: it came from another source of the same version.
         return Cause(changes=(GRADER,))
-    return responsible(differing, base, verdicts[1], grade)
+    found = responsible(differing, base, verdicts[1], grade)
+    if len(run.turns) < 2:
+        return found
+    one = grade_changes(run, old_rubric, base).turns
+    two = grade_changes(run, new_rubric, last).turns
+    turns = tuple(first.turn for first, second in zip(one, two, strict=False) if first.verdict != second.verdict)
+    return msgspec.structs.replace(found, turns=turns)
+
+
+def in_turns(turns: tuple[int, ...]) -> str:
+    """The turns of a cause in words, with a space before: ` in turn 2`; empty for a run of one turn."""
+    if not turns:
+        return ""
+    return f" in turn{'s' if len(turns) > 1 else ''} {', '.join(map(str, turns))}"
+
+
+def _applied(grader: LoadedGrader, version: int) -> frozenset[str]:
+    return frozenset(change.id for change in grader.changes if change.version <= version)

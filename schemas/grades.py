@@ -145,11 +145,13 @@ class Cause(_Part, frozen=True):
     """What moved one verdict. `changes` is the single change or the smallest set that alone moves it.
 
     Besides change ids it may hold `rubric` (another rubric was used) and `grader` (a grader without a history).
-    `alternatives` are further single changes, each enough by itself.
+    `alternatives` are further single changes, each enough by itself. `turns` are the turns whose own verdict moved, in
+    a run of several turns (empty for a run of one, and where there is nothing finer than the whole).
     """
 
     changes: tuple[str, ...]
     alternatives: tuple[str, ...] = ()
+    turns: tuple[int, ...] = ()
 
 
 class Flip(_Part, frozen=True):

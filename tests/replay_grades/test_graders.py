@@ -84,7 +84,7 @@ def test_an_entry_point_is_a_grader_like_any_other(
     (tmp_path / "korvid_test_plugin.py").write_text("from schemas.verdicts import Verdict\nVERSION = 2\n" + PASS_ALL)
     monkeypatch.syspath_prepend(str(tmp_path))
     entry = EntryPoint("plugin", "korvid_test_plugin:mine", graders.GROUP)
-    monkeypatch.setattr(graders, "entry_points", lambda group: [entry] if group == graders.GROUP else [])
+    monkeypatch.setattr(graders, "_entry_points", lambda: [entry])
     assert [grader.label for grader in all_graders()] == [f"claims@{HISTORY.latest}", "plugin@2"]
     done = run_regrade(campaign, "plugin")
     assert (done.receipt.grader, done.receipt.version) == ("plugin", 2)
