@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import packs
@@ -73,8 +74,9 @@ class SlowModel:
         if self._left != 0:
             return reply
         self.reached.set()
-        hold = {"before": {"hold_before": self._release}, "within": {"hold": self._release, "hold_at": 2}}
-        return Reply(**{name: getattr(reply, name) for name in ("text", "tool_calls")}, **hold.get(self._where, {}))
+        if self._where == "before":
+            return msgspec.structs.replace(reply, hold_before=self._release)
+        return msgspec.structs.replace(reply, hold=self._release, hold_at=2) if self._where == "within" else reply
 
 
 def test_killed_at_twenty_random_moments_everything_acknowledged_is_there_and_resume_completes(
