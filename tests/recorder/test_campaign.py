@@ -2,9 +2,11 @@
 
 import json
 import socket
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import msgspec
 import pytest
 
@@ -62,6 +64,23 @@ def assert_evidence_was_read(events: list[Any]) -> None:
         assert any(tool == p.tool and (p.contains or "") in text for p in places for tool, text in shown), (
             started.case_id
         )
+
+
+def test_duckdb_reads_the_logs_as_they_lie(tmp_path: Path) -> None:
+    campaign(tmp_path / "c", agent="oracle")
+    logs = str(tmp_path / "c" / "runs" / "*.jsonl.zst")
+    rows = duckdb.execute(
+        "SELECT type, count(*) FROM read_json(?, format = 'newline_delimited', "
+        "columns = {type: 'VARCHAR', seq: 'BIGINT', t: 'DOUBLE'}) GROUP BY type",
+        [logs],
+    ).fetchall()
+    ours = Counter(
+        str(type(record.event).__struct_config__.tag)
+        for path in (tmp_path / "c" / "runs").iterdir()
+        for record in read_all(path)[0]
+    )
+    assert dict(rows) == ours
+    assert ours["run_finished"] == len(CASES)
 
 
 def test_a_context_that_changes_during_the_campaign_is_caught_in_the_run_and_in_the_manifest(tmp_path: Path) -> None:
