@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replay import cli_grades, cli_seal, cli_sql, output
+from replay import cli_grades, cli_seal, cli_sql, cli_travel, output
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -95,6 +95,7 @@ def show(
 cli_grades.register(cli)
 cli_sql.register(cli)
 cli_seal.register(cli)
+cli_travel.register(cli)
 
 
 def main() -> None:
