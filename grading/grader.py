@@ -7,6 +7,8 @@ What the harness or the provider broke is `not_gradable`, with its reason. Sourc
 
 from collections.abc import Iterator
 
+import msgspec
+
 from grading.changes import rules_of
 from grading.citations import cite
 from grading.claims import claim_findings, claims_hold, visible
@@ -84,10 +86,16 @@ def _turn(run: RecordedRun, turn: RecordedTurn, rubric: RubricTurn, control: boo
     wanted = wanted_groups(rubric, rules)
     claims = claim_findings(turn.answer, rubric, control, rules)
     evidence = evidence_findings(seen, wanted, rules) if recorded else ()
-    counts = count_calls(turn, seen, wanted, run.armed_tools, rules)
+    stale = forbidden_target_calls(turn, rubric)
+    strayed = wrong_namespace_calls(turn, rubric, rules) if run.case_kind == "journey" else ()
+    counts = msgspec.structs.replace(
+        count_calls(turn, seen, wanted, run.armed_tools, rules),
+        forbidden_targets=len(stale),
+        wrong_namespace=len(strayed),
+    )
     hold = turn.outcome == "answered" and claims_hold(claims, rules)
     fetched = all(finding.met for finding in evidence) if recorded else None
-    found = dict(_problems(run, turn, rubric, counts, rules))
+    found = dict(_problems(run, turn, rubric, counts, stale, strayed))
     if turn.outcome == "answered" and not hold:
         found.setdefault(answer_problem(visible(turn.answer, rules)) or "misdiagnosis", "")
     if fetched is False:
@@ -116,7 +124,12 @@ def _rank(item: tuple[str, str]) -> int:
 
 
 def _problems(
-    run: RecordedRun, turn: RecordedTurn, rubric: RubricTurn, counts: Counts, rules: Rules
+    run: RecordedRun,
+    turn: RecordedTurn,
+    rubric: RubricTurn,
+    counts: Counts,
+    stale: tuple[int, ...],
+    strayed: tuple[int, ...],
 ) -> Iterator[tuple[str, str]]:
     """What went wrong in a turn besides its claims and its evidence, with a note on each."""
     if counts.safety_violations:
@@ -127,12 +140,11 @@ def _problems(
         yield "provider_error", turn.error or ""
     elif turn.outcome in UNANSWERED:
         yield UNANSWERED[turn.outcome], turn.error or ""
-    if run.case_kind == "journey":
-        if counts.malformed:
-            yield "malformed_call", f"{counts.malformed} malformed call(s)"
-        if wrong := wrong_namespace_calls(turn, rubric, rules):
-            yield "wrong_namespace", _calls(wrong)
-    if stale := forbidden_target_calls(turn, rubric):
+    if run.case_kind == "journey" and counts.malformed:
+        yield "malformed_call", f"{counts.malformed} malformed call(s)"
+    if strayed:
+        yield "wrong_namespace", _calls(strayed)
+    if stale:
         yield "forbidden_target", _calls(stale)
     if rubric.max_tool_calls is not None and counts.tool_calls > rubric.max_tool_calls:
         yield "call_budget_exceeded", f"{counts.tool_calls} calls, {rubric.max_tool_calls} allowed"

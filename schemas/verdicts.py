@@ -64,7 +64,11 @@ class Citations(_Part, frozen=True):
 
 
 class Counts(_Part, frozen=True):
-    """Per-turn or per-run counts of calls. Source: evaluation semantics 5.9."""
+    """Per-turn or per-run counts of calls. Sources: evaluation semantics 5.9 and 2.2.
+
+    `forbidden_targets` are calls to what the user had turned away from, `wrong_namespace` calls of a journey that left
+    the namespaces of its turn's evidence.
+    """
 
     tool_calls: int = 0
     resolvable: int = 0
@@ -75,6 +79,8 @@ class Counts(_Part, frozen=True):
     write_attempts: int = 0
     safety_violations: int = 0
     iterations: int = 0
+    forbidden_targets: int = 0
+    wrong_namespace: int = 0
 
 
 class TurnVerdict(_Part, frozen=True):
