@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from replay.guard import NetworkRefused, no_network, refused
 from schemas.cases import Rubric
 from schemas.errors import KorvidError, UsageError
 from schemas.recorded import RecordedRun
@@ -237,11 +238,15 @@ def _module(path: Path, source: bytes) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     try:
-        exec(compile(source, str(path), "exec"), module.__dict__)
+        with no_network():
+            exec(compile(source, str(path), "exec"), module.__dict__)
+            what = refused()
     except KorvidError:
         raise
     except Exception as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
         raise UsageError(f"--grader: {path}: does not load: {type(error).__name__}: {error}") from None
+    if what is not None:
+        raise NetworkRefused(f"--grader: {path}: {what} was refused: a grader works on the record alone")
     return module
 
 

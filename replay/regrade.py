@@ -17,6 +17,7 @@ import msgspec
 from replay.campaigns import MANIFEST, campaign_directories, run_files
 from replay.graders import LoadedGrader
 from replay.grades import CurrentCase, GraderFailure
+from replay.guard import no_network
 from replay.logref import LogRef
 from replay.pool import Bar, each_log, emitted
 from replay.store import GRADES, GradeStore, Move, publish
@@ -71,7 +72,7 @@ def regrade(directory: Path, grader: LoadedGrader, options: Options, note: Note 
         raise WorkError(f"{directory}: nothing is recorded there yet; record runs with korvid-rec run")
     selected = logs if options.where is None else select(directory, logs, options.where)
     pack = _Pack(directory, options)
-    with GradeStore(directory) as store:
+    with no_network(), GradeStore(directory) as store:
         _refuse_edited(store, grader)
         bar = Bar(f"grading {directory.name}", len(selected))
         work = GradeWork(ref(grader), pack.cases)

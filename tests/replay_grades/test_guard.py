@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from replay.graders import load
 from replay.guard import NetworkRefused, no_network, refused
-from tests.replay_grades.tools import digests, run_regrade
+from tests.replay_grades.tools import PASS_ALL, digests, run_regrade
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,6 +54,20 @@ def test_what_an_earlier_guard_refused_is_forgotten() -> None:
         socket.socket()
     with no_network():
         assert refused() is None
+
+
+AT_IMPORT = """
+import socket
+try:
+    socket.getaddrinfo("localhost", 80)
+except Exception:
+    pass
+"""
+
+
+def test_a_grader_that_reaches_out_while_it_is_imported_is_refused(grader_file: Callable[[str], str]) -> None:
+    with pytest.raises(NetworkRefused, match=r"graders\.py: socket\.getaddrinfo was refused"):
+        load(grader_file(AT_IMPORT + PASS_ALL))
 
 
 CALLS_OUT = """
