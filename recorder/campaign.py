@@ -183,7 +183,10 @@ async def _record_all(
     )
     try:
         if left:
+            shown.note("loading the client library")
             load_litellm()
+            # Loading takes seconds and hears no Ctrl-C: whoever stopped meanwhile wants no run begun.
+            await asyncio.sleep(0)
         for planned in left:
             shown.begin(planned)
             if site.script is not None:

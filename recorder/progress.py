@@ -40,7 +40,7 @@ class Board:
         else:
             self.note(
                 f"[{self._done}/{self._total}] {planned.case.id} repetition {planned.repetition}: {result.status}, "
-                f"{result.duration_s:.1f} s{self._left()}"
+                f"{result.duration_s:.1f} s{', ' if self._left() else ''}{self._left()}"
             )
         if result.status != "completed":
             self.note(f"{result.run_id}: {result.status}: {result.reason}")
@@ -50,7 +50,7 @@ class Board:
         if not self._done:
             return ""
         seconds = (time.monotonic() - self._started) / self._done * (self._total - self._done)
-        return f", about {duration(seconds)} left" if seconds >= 1 else ""
+        return f"about {duration(seconds)} left" if seconds >= 1 else ""
 
 
 @contextmanager

@@ -8,6 +8,7 @@ give up on a model that repeats itself.
 import logging
 import os
 import ssl
+import warnings
 from functools import cache
 from typing import Any
 
@@ -47,6 +48,8 @@ def load() -> Any:
     for hooks in ("callbacks", "success_callback", "failure_callback", "input_callback", "service_callback"):
         setattr(litellm, hooks, [])
     _disconnect(litellm)
+    # A call that is cancelled while LiteLLM prepares it in a thread leaves its coroutine behind: no news for a user.
+    warnings.filterwarnings("ignore", r"coroutine '\w*(LLM|OpenAI)\w*\.", RuntimeWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm
