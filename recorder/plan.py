@@ -11,6 +11,7 @@ import zstandard
 from schemas.cases import Case
 from schemas.chain import LineChain
 from schemas.errors import LogError, UsageError
+from schemas.sealed import INDEX as SEALED_INDEX
 
 RUNS = "runs"
 LOG_SUFFIX = ".jsonl.zst"
@@ -43,8 +44,10 @@ def plan(cases: tuple[Case, ...], repetitions: int) -> list[PlannedRun]:
 def remaining(runs: list[PlannedRun], directory: Path, campaign_id: str) -> list[PlannedRun]:
     """The runs that are missing or interrupted, each with its next attempt; earlier attempts stay where they are.
 
-    Raises `LogError` naming a log that is damaged: recording over damage would hide it.
+    Raises `LogError` naming a log that is damaged: recording over damage would hide it, and `UsageError` if the
+    campaign is sealed.
     """
+    refuse_sealed(directory)
     left = []
     for run in runs:
         attempt = run
@@ -55,6 +58,12 @@ def remaining(runs: list[PlannedRun], directory: Path, campaign_id: str) -> list
         else:
             left.append(attempt)
     return left
+
+
+def refuse_sealed(directory: Path) -> None:
+    """Raises `UsageError` if the campaign is sealed: what it holds would be recorded a second time."""
+    if (directory / SEALED_INDEX).exists():
+        raise UsageError(f"{directory}: the campaign is sealed; korvid-replay unseal it first, and seal it again after")
 
 
 def is_recorded(path: Path) -> bool:

@@ -6,6 +6,7 @@ import msgspec
 
 from packs.loader import bundled
 from recorder.campaign import read_manifest
+from recorder.plan import refuse_sealed
 from recorder.settings import EMBEDDED_PROVIDER, Flags
 from schemas.errors import UsageError
 
@@ -26,8 +27,10 @@ _FIXED = {
 def completed(flags: Flags, directory: Path) -> Flags:
     """`flags` with what the manifest in `directory` fixes.
 
-    Raises `UsageError` for a flag that the campaign already decided, and for a pack that must be named again.
+    Raises `UsageError` for a sealed campaign, a flag that the campaign already decided, and a pack that must be named
+    again.
     """
+    refuse_sealed(directory)
     manifest = read_manifest(directory)
     nothing = Flags()
     for name, flag in _FIXED.items():

@@ -10,6 +10,10 @@ from replay.sealed import read_index
 from schemas.errors import LogError
 from schemas.sealed import EVENTS
 
+UNSEAL_FILE = ".unseal"
+RECOVER_FILE = ".recover"
+"""Log files in `runs/` that had not yet got their name."""
+
 
 def leftovers(directory: Path) -> Iterator[tuple[Path, bool]]:
     """Each file in `runs/` of a run that is sealed, and whether it is the same log."""

@@ -15,19 +15,17 @@ from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
 from replay.logref import as_ref
 from replay.reader import lines_of, whole_lines
 from replay.seal import disk
-from replay.seal.leftovers import run_logs
+from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
 from replay.seal.packing import Repacker, log_pieces
 from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
 from replay.seal.sealing import TEMPORARY as SEAL_FILES
 from replay.seal.sealing import finish
-from replay.seal.unsealing import TEMPORARY as UNSEAL_FILE
 from replay.sealed import is_sealed
 from replay.verify import RunCheck, verify_run
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS
 
 TORN, CORRUPT, DAMAGED = "torn", "corrupt", "damaged"
-_TEMPORARY = ".recover"
 _NAMED = 8
 
 
@@ -78,7 +76,7 @@ def recover(directory: Path) -> Recovered:
 def _temporaries(directory: Path) -> Iterator[Loss]:
     """Files that a killed recorder, seal or recovery had not yet given their name."""
     names = [directory / name for name in SEAL_FILES]
-    names += [directory / RUNS / name for name in (UNSEAL_FILE, _TEMPORARY)]
+    names += [directory / RUNS / name for name in (UNSEAL_FILE, RECOVER_FILE)]
     for path in [*names, *sorted(directory.glob(f".{MANIFEST}.*"))]:
         if path.is_file():
             path.unlink()
@@ -123,6 +121,8 @@ def _sealed(directory: Path) -> Iterator[Loss]:
 def _told(gap: Gap, saved: list[str]) -> str:
     lost = [run for run in gap.runs if run not in saved]
     named = ", ".join(lost[:_NAMED]) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
+    if not gap.runs:
+        return "these bytes cannot be read; which runs lay there is not known"
     return "these bytes cannot be read" + (f"; {len(lost)} runs are lost: {named}" if lost else "; no run is lost")
 
 
@@ -196,6 +196,6 @@ def _torn(path: Path, check: RunCheck, name: str) -> Iterator[Loss]:
 
 
 def _replace(path: Path, pieces: Iterator[bytes]) -> None:
-    temporary = path.with_name(_TEMPORARY)
+    temporary = path.with_name(RECOVER_FILE)
     disk.write(temporary, pieces)
     temporary.replace(path)

@@ -37,7 +37,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A frame that decompresses: its place and its raw bytes. `place` is None if it breaks off: `raw` is the beginning."""
+    """A frame: its place and its raw bytes. `place` is None if it breaks off, and `raw` is then its beginning."""
 
     place: Place | None
     raw: bytes

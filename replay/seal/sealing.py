@@ -20,7 +20,7 @@ from replay.campaigns import RUNS, is_campaign, logs_in
 from replay.logref import LogRef, as_ref, sealed_ref
 from replay.reader import whole_lines
 from replay.seal import disk
-from replay.seal.leftovers import leftovers, run_logs
+from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, leftovers, run_logs
 from replay.seal.packing import LEVEL, FrameWriter, Sizes, grouped, original_of, raw_sha256
 from replay.seal.sums import write_sums
 from replay.sealed import is_sealed, manifest_campaign_id, read_index
@@ -191,6 +191,7 @@ def _finish(directory: Path, index: SealedIndex, *, already: bool) -> Sealed:
     disk.move(sums, directory / SUMS)
     disk.remove(path for path, _ in leftover)
     disk.remove(directory / name for name in TEMPORARY)
+    disk.remove(directory / RUNS / name for name in (UNSEAL_FILE, RECOVER_FILE))
     left = _remove_empty(directory / RUNS)
     disk.sync(directory)
     return Sealed(

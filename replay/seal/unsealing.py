@@ -13,12 +13,12 @@ from replay.campaigns import LOG_SUFFIX, RUNS
 from replay.logref import LogRef
 from replay.reader import whole_lines
 from replay.seal import disk
+from replay.seal.leftovers import UNSEAL_FILE
 from replay.seal.packing import is_original, log_pieces
 from replay.sealed import is_sealed, read_index, sealed_logs
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS, SealedRun
 
-TEMPORARY = ".unseal"
 TAIL_MARK = "tail"
 Progress = Callable[[int], None]
 
@@ -82,7 +82,7 @@ def restore(log: LogRef, run: SealedRun, path: Path) -> bool:
     """
     if path.exists():
         return is_original(path, log, run)
-    temporary = path.with_name(TEMPORARY)
+    temporary = path.with_name(UNSEAL_FILE)
     disk.write(temporary, _original_pieces(log, run, with_tail=run.repacks))
     identical = disk.file_sha256(temporary).startswith(run.file_sha256)
     if not identical and run.tail:
