@@ -52,11 +52,11 @@ class _Turn:
     output_tokens: int = 0
     estimated: bool = False
 
-    def count(self, usage: Usage, sent_chars: int, emitted_chars: int) -> None:
+    def count(self, usage: Usage, sent_chars: Callable[[], int], emitted_chars: int) -> None:
         """Add the tokens of a request that left; what the server did not count is estimated at four characters each."""
         if usage.input_tokens is None or usage.output_tokens is None:
             self.estimated = True
-        self.input_tokens += usage.input_tokens if usage.input_tokens is not None else sent_chars // 4
+        self.input_tokens += usage.input_tokens if usage.input_tokens is not None else sent_chars() // 4
         self.output_tokens += usage.output_tokens if usage.output_tokens is not None else emitted_chars // 4
 
 
@@ -159,7 +159,9 @@ class Agent:
         def keep(text: str) -> None:
             turn.partial += text
 
-        sent_chars = len(json.dumps(sent, ensure_ascii=False)) + self.conversation.tool_schema_chars
+        def sent_chars() -> int:
+            return len(json.dumps(sent, ensure_ascii=False)) + self.conversation.tool_schema_chars
+
         earlier = self.ledger.requests
         try:
             response = await self.client.complete(

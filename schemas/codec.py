@@ -31,7 +31,6 @@ def encode(event: events.Event, seq: int, t: float) -> bytes:
     `event` must not carry an envelope of its own. Raises `LogError` if it holds NaN or an infinity.
     """
     tag = str(type(event).__struct_config__.tag)
-    _refuse_not_finite(event, tag)
     try:
         body = _encoder.encode(event)
         plain = _ESCAPE_BYTES not in body
@@ -39,6 +38,9 @@ def encode(event: events.Event, seq: int, t: float) -> bytes:
         plain = False
     if not plain:
         body = _encoder.encode(_map_text(msgspec.to_builtins(event), _escape))
+    if b"null" in body:
+        # That is what a number that JSON does not have was made of, if there was one.
+        _refuse_not_finite(event, tag)
     head = b'{"type":"%b"' % tag.encode()
     return b'%b,"seq":%d,"t":%b%b\n' % (head, seq, _encoder.encode(round(t, 6)), body[len(head) :])
 

@@ -6,7 +6,7 @@ expired` stay as they are, because prose after a colon is not a value. Source: e
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from schemas.events import Redaction
@@ -128,17 +128,18 @@ def _mask_assigned(text: str, mask: Callable[[re.Match[str]], str]) -> str:
     return "".join(pieces) + text[done:]
 
 
-def _lines_with_stems(text: str) -> Iterator[tuple[int, int]]:
+def _lines_with_stems(text: str) -> list[tuple[int, int]]:
+    """Where the lines begin and end that hold one of the stems, in order."""
     lower = text.lower()
-    if not any(stem in lower for stem in _STEMS):
-        return
-    start = 0
-    while start <= len(text):
-        end = lower.find("\n", start)
-        end = len(text) if end < 0 else end
-        if any(lower.find(stem, start, end) >= 0 for stem in _STEMS):
-            yield start, end
-        start = end + 1
+    found = set()
+    for stem in _STEMS:
+        at = lower.find(stem)
+        while at >= 0:
+            end = lower.find("\n", at)
+            end = len(text) if end < 0 else end
+            found.add((lower.rfind("\n", 0, at) + 1, end))
+            at = lower.find(stem, end)
+    return sorted(found)
 
 
 def redact_data(value: Any) -> tuple[Any, tuple[Redaction, ...]]:

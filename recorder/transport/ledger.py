@@ -6,7 +6,6 @@ single tokens does not cost an event each. Nothing is emitted that holds the end
 """
 
 import base64
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -120,20 +119,18 @@ class RequestLedger:
         }
 
     def _message_id(self, message: bytes) -> int:
-        key = hashlib.sha256(message).digest()
-        if key not in self._messages:
-            self._messages[key] = len(self._messages)
-            self._emit(Message(id=self._messages[key], message=msgspec.Raw(message)))
-        return self._messages[key]
+        if message not in self._messages:
+            self._messages[message] = len(self._messages)
+            self._emit(Message(id=self._messages[message], message=msgspec.Raw(message)))
+        return self._messages[message]
 
     def _toolset_id(self, parts: Parts) -> int | None:
         if parts.tools is None:
             return None
-        key = hashlib.sha256(parts.tools).digest()
-        if key not in self._toolsets:
-            self._toolsets[key] = len(self._toolsets)
-            self._emit(Toolset(id=self._toolsets[key], tools=msgspec.Raw(parts.tools)))
-        return self._toolsets[key]
+        if parts.tools not in self._toolsets:
+            self._toolsets[parts.tools] = len(self._toolsets)
+            self._emit(Toolset(id=self._toolsets[parts.tools], tools=msgspec.Raw(parts.tools)))
+        return self._toolsets[parts.tools]
 
 
 def ranges(ids: list[int]) -> tuple[tuple[int, int], ...]:

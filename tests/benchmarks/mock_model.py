@@ -9,6 +9,8 @@ import json
 from types import ModuleType
 from typing import Any
 
+import msgspec
+
 from recorder.tools import Outcome, Toolbox, ToolSpec
 from recorder.tools.results import Produced
 from recorder.transport import RequestLedger
@@ -45,9 +47,7 @@ class MockClient:
         on_text: Any = None,
     ) -> ModelResponse:
         """The answer to step `iteration`, recorded as the HTTP client records one."""
-        body = json.dumps(
-            {"model": "mock", "messages": messages, "tools": tools, "stream": self._stream}, ensure_ascii=False
-        ).encode()
+        body = msgspec.json.encode({"model": "mock", "messages": messages, "tools": tools, "stream": self._stream})
         request = ledger.open(
             body,
             dialect="openai",
