@@ -74,7 +74,7 @@ def _load(
         with spool:
             for number, log in enumerate(logs):
                 scanned = scan(log.ref, wanted, strict=strict)
-                scanned.facts.directory, scanned.facts.file = str(log.directory), _below(log)
+                scanned.facts.directory, scanned.facts.file = _place(log)
                 corrupt += scanned.facts.status == "corrupt"
                 spool.add(scanned)
                 if progress is not None:
@@ -137,9 +137,10 @@ class _Spool:
         )
 
 
-def _below(log: Log) -> str:
-    """The file that holds a log, below its campaign."""
-    return str(log.ref.path.relative_to(log.directory))
+def _place(log: Log) -> tuple[str, str]:
+    """The campaign directory as it was named, and the file that holds a log below it."""
+    directory = str(log.directory)
+    return directory, str(log.ref.path).removeprefix(directory).lstrip("/")
 
 
 def _text(value: str) -> str:

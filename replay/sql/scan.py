@@ -1,7 +1,7 @@
 """One pass over a log: what `runs` says of the run, and the lines of the event types that a query needs.
 
 A log that is whole (its zstd frames with their checksums, every line an event, the last one `run_finished` with the
-right count and the right SHA-256) is taken apart without decoding what nobody asked for. Anything else, and any older
+right SHA-256) is taken apart without decoding what nobody asked for. Anything else, and any older
 schema version, goes through `replay.reader`, which brings it up to date and says whether it is interrupted or corrupt:
 an interrupted run keeps what can be trusted, a corrupt one keeps a row in `runs` and nothing else.
 """
@@ -9,6 +9,7 @@ an interrupted run keeps what can be trusted, a corrupt one keeps a row in `runs
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from schemas import upcast
 from schemas.errors import LogError
 from schemas.events import SCHEMA_VERSION, ModelError, ModelRequest, RunFinished, RunStarted, ToolCall, TurnFinished
 
-_LINE = re.compile(rb'\{"type":"([a-z_]+)","seq":[0-9]+,.*\n')
 _MAX_WINDOW = 1 << 27
-_FACTS = frozenset((b"run_started", b"turn_finished", b"run_finished"))
+_FACTS = frozenset((b"run_started", b"model_request", b"model_error", b"tool_call", b"turn_finished", b"run_finished"))
+"""The types of event that the row of a run rests on."""
 
 
 class RunFacts(msgspec.Struct, kw_only=True):
@@ -135,30 +136,29 @@ def _raw(log: LogRef) -> bytes | None:
 
 def _scan_whole(raw: bytes, wanted: frozenset[bytes]) -> Scanned | None:
     """The quick way, or None if the log is not whole or not of today's schema."""
-    kept: dict[bytes, list[bytes]] = {kind: [] for kind in wanted | _FACTS}
-    counts: dict[bytes, int] = {}
+    kinds = wanted | _FACTS
+    kept: dict[bytes, list[bytes]] = {kind: [] for kind in kinds}
     end = 0
-    for match in _LINE.finditer(raw):
+    for match in _lines_of(kinds).finditer(raw):
         if match.start() != end:
             return None
         end = match.end()
-        kind = match[1]
-        counts[kind] = counts.get(kind, 0) + 1
-        if kind in kept:
-            kept[kind].append(match[0])
+        kept[match[2]].append(match[1])
     if end != len(raw):
         return None
     try:
-        facts = _facts_of(kept, counts)
+        facts = _facts_of(raw, kept)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    if facts is None:
-        return None
-    facts.raw_bytes = len(raw)
-    closing = len(raw) - len(kept[b"run_finished"][0])
-    if hashlib.sha256(memoryview(raw)[:closing]).hexdigest() != _finished.decode(kept[b"run_finished"][0]).sha256:
-        return None
-    return Scanned(facts, {kind.decode(): kept[kind] for kind in wanted})
+    return None if facts is None else Scanned(facts, {kind.decode(): kept[kind] for kind in wanted})
+
+
+@cache
+def _lines_of(kinds: frozenset[bytes]) -> re.Pattern[bytes]:
+    """Matches one line of these types (group 1 the line, group 2 its type) after any number of others."""
+    names = b"|".join(sorted(kinds))
+    skipped = rb'(?:\{"type":"(?!(?:%b)")[a-z_]+",.*+\n)*+' % names
+    return re.compile(rb'%b(\{"type":"(%b)",.*+\n)' % (skipped, names))
 
 
 def _decompress(data: bytes) -> bytes | None:
@@ -176,21 +176,24 @@ def _decompress(data: bytes) -> bytes | None:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _facts_of(kept: dict[bytes, list[bytes]], counts: dict[bytes, int]) -> RunFacts | None:
-    if counts.get(b"run_started") != 1 or counts.get(b"run_finished") != 1:
+def _facts_of(raw: bytes, kept: dict[bytes, list[bytes]]) -> RunFacts | None:
+    """The facts of a log whose last line closes it with the right digest, or None."""
+    if len(kept[b"run_started"]) != 1 or len(kept[b"run_finished"]) != 1:
         return None
-    start = _started.decode(kept[b"run_started"][0])
-    finish = _finished.decode(kept[b"run_finished"][0])
-    events = sum(counts.values())
-    if start.schema_version != SCHEMA_VERSION or finish.events != events or finish.seq != events - 1:
+    last = kept[b"run_finished"][0]
+    start, finish = _started.decode(kept[b"run_started"][0]), _finished.decode(last)
+    if start.schema_version != SCHEMA_VERSION or finish.seq != finish.events - 1:
+        return None
+    if hashlib.sha256(memoryview(raw)[: len(raw) - len(last)]).hexdigest() != finish.sha256:
         return None
     facts = _identity(start)
     facts.status, facts.status_reason = finish.status, finish.reason
     facts.duration_s = finish.t
-    facts.events = events
-    facts.requests = counts.get(b"model_request", 0)
-    facts.tool_calls = counts.get(b"tool_call", 0)
-    facts.model_errors = counts.get(b"model_error", 0)
+    facts.events = finish.events
+    facts.raw_bytes = len(raw)
+    facts.requests = len(kept[b"model_request"])
+    facts.tool_calls = len(kept[b"tool_call"])
+    facts.model_errors = len(kept[b"model_error"])
     _add_turns(facts, (_turn.decode(line) for line in kept[b"turn_finished"]))
     return facts
 

@@ -1,10 +1,12 @@
 """Small campaigns written by the real log writer."""
 
+import hashlib
 from pathlib import Path
 
 import msgspec
 
 from recorder.log import RunLog
+from schemas import requests
 from schemas.events import (
     EmittedCall,
     Message,
@@ -20,7 +22,8 @@ from schemas.events import (
 )
 from tests.builders import run_started
 
-CAMPAIGN_ID = "c-abc"
+MESSAGE = b'{"role":"user","content":"why?"}'
+REST = b'{"messages":null,"options":{"seed":1}}'
 
 
 def open_run(campaign: Path, run_id: str, **identity: object) -> RunLog:
@@ -34,7 +37,7 @@ def open_run(campaign: Path, run_id: str, **identity: object) -> RunLog:
 def play_turn(log: RunLog, *, answer: str = "It ran out of memory.", result: str = "exit 137") -> None:
     """One turn of one request, one executed and one malformed call, and an answer."""
     log.append(TurnStarted(turn=1, user="why does it restart?"))
-    log.append(Message(id=0, message=msgspec.Raw(msgspec.json.encode({"role": "user", "content": "why?"}))))
+    log.append(Message(id=0, message=msgspec.Raw(MESSAGE)))
     log.append(_request(1))
     call = EmittedCall(id="c1", name="get_logs", arguments='{"pod": "a"}')
     log.append(
@@ -98,6 +101,7 @@ def damaged_run(campaign: Path, run_id: str, **changes: object) -> Path:
 
 
 def _request(number: int) -> ModelRequest:
+    body = requests.rebuild(REST, (MESSAGE,), None, b",")
     return ModelRequest(
         request=number,
         turn=1,
@@ -107,10 +111,10 @@ def _request(number: int) -> ModelRequest:
         method="POST",
         url="http://localhost/api/chat",
         stream=True,
-        body_sha256="0" * 64,
-        body_bytes=60,
+        body_sha256=hashlib.sha256(body).hexdigest(),
+        body_bytes=len(body),
         messages=((0, 0),),
-        rest=msgspec.Raw(b'{"messages":null,"options":{"seed":1}}'),
+        rest=msgspec.Raw(REST),
     )
 
 

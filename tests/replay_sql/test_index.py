@@ -22,9 +22,9 @@ def campaign(tmp_path: Path) -> Path:
 
 def test_every_view_says_the_same_with_and_without_an_index(campaign: Path) -> None:
     assert build(campaign).corrupt == 1
-    for view in VIEWS:
-        statement = f"FROM {view.name} ORDER BY ALL"
-        with Session([campaign], use_index=True) as one, Session([campaign], use_index=False) as other:
+    with Session([campaign], use_index=True) as one, Session([campaign], use_index=False) as other:
+        for view in VIEWS:
+            statement = f"FROM {view.name} ORDER BY ALL"
             assert list(one.query(statement).rows()) == list(other.query(statement).rows()), view.name
 
 
