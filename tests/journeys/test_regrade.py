@@ -17,6 +17,17 @@ TRIAGE = journeys()["triage-and-correct"]
 BEFORE = f"claims@{changes_of(LATEST).index('A-23') + 1}"
 MIRRORED = "checkout-1 is unauthorized, it lacks credentials. payments-1 only waits for it."
 
+SUCCESSFUL = """
+SELECT case_id, count(*) AS runs, count(*) FILTER (outcome = 'success') AS successful_journeys
+FROM latest_grades WHERE verdict <> 'not_gradable' GROUP BY case_id ORDER BY case_id
+"""
+BY_TURN = """
+WITH turns AS (SELECT case_id, unnest(CAST(explanation -> '$.turns' AS JSON[])) AS turn FROM latest_grades)
+SELECT case_id, CAST(turn ->> '$.turn' AS INTEGER) AS number, count(*) AS played,
+    count(*) FILTER (turn ->> '$.outcome' = 'success') AS passed
+FROM turns GROUP BY ALL ORDER BY case_id, number
+"""
+
 
 @pytest.fixture
 async def campaign(tmp_path: Path) -> Path:
@@ -57,3 +68,17 @@ async def test_the_turns_of_a_journey_are_rows(campaign: Path) -> None:
         rows = list(session.query("SELECT turn, outcome, answer FROM turns ORDER BY turn").rows())
     assert [(row[0], row[1]) for row in rows] == [(1, "answered"), (2, "answered"), (3, "answered")]
     assert rows[1][2] == MIRRORED
+
+
+async def test_successful_journeys_are_derived_from_the_turns_of_a_verdict(campaign: Path) -> None:
+    regrade(campaign, load("claims"), Options())
+    with Session([campaign]) as session:
+        whole = list(session.query(SUCCESSFUL).rows())
+        turns = list(session.query(BY_TURN).rows())
+    assert whole == [("triage-and-correct", 1, 0)]
+    assert turns == [("triage-and-correct", 1, 1, 1), ("triage-and-correct", 2, 1, 0), ("triage-and-correct", 3, 1, 1)]
+
+
+def test_the_documented_queries_are_the_tested_ones() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "journeys.md").read_text("utf-8")
+    assert all(query.strip() in documented for query in (SUCCESSFUL, BY_TURN))

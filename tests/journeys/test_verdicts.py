@@ -77,6 +77,7 @@ async def test_going_back_to_what_was_ruled_out_is_a_forbidden_target_in_any_nam
     _, verdict = await play(TRIAGE, flat(turns))
     assert classes(verdict) == [None, "forbidden_target", None]
     assert verdict.failure_class == "forbidden_target"
+    assert (verdict.counts.forbidden_targets, verdict.counts.wrong_namespace) == (1, int(namespace != "shop"))
 
 
 async def test_before_the_correction_the_same_object_was_no_forbidden_target(play: Play) -> None:
