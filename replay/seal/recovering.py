@@ -16,12 +16,13 @@ from replay.logref import as_ref
 from replay.reader import lines_of, whole_lines
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
-from replay.seal.packing import Repacker, log_pieces
+from replay.seal.packing import Repacker, log_pieces, raw_sha256
 from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
 from replay.seal.sealing import TEMPORARY as SEAL_FILES
 from replay.seal.sealing import finish
 from replay.sealed import is_sealed
 from replay.verify import RunCheck, verify_run
+from schemas.digest import sha256_hex
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS
 
@@ -98,6 +99,10 @@ def _sealed(directory: Path) -> Iterator[Loss]:
     if index is not None and not missing and as_indexed(places, index):
         yield from _unfinished(directory)
         return
+    if not is_sealed(directory) and not missing and _all_in_files(directory, believed(events, None)):
+        events.unlink()
+        yield Loss(file=EVENTS, kind="unfinished", done="removed: a seal ended before its index was there")
+        return
     saved = _save(directory, believed(events, index))
     for gap in missing:
         yield Loss(
@@ -116,6 +121,16 @@ def _sealed(directory: Path) -> Iterator[Loss]:
             what = "set aside" if name == INDEX else f"set aside; {len(saved)} runs of it are in {RUNS}/ now"
             yield Loss(file=name, kind="damaged", done=what, kept_as=kept.name)
     disk.remove((directory / SUMS,))
+
+
+def _all_in_files(directory: Path, frames: Iterator[Found]) -> bool:
+    """Whether every run of these frames lies in a file of its own with the same lines."""
+    for frame in frames:
+        for run in runs_in(frame):
+            path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
+            if not path.is_file() or raw_sha256(path) != sha256_hex(run.raw):
+                return False
+    return True
 
 
 def _told(gap: Gap, saved: list[str]) -> str:

@@ -121,6 +121,29 @@ def test_without_its_index_a_sealed_file_gives_all_its_runs_back(sealed: Path) -
         assert seal(directory, level=3).runs == 8
 
 
+@pytest.fixture
+def half_sealed(sealed: Path) -> Path:
+    """The sealed file is there, its index not yet, and the logs are."""
+    events = (sealed / EVENTS).read_bytes()
+    unseal(sealed)
+    (sealed / EVENTS).write_bytes(events)
+    return sealed
+
+
+def test_a_seal_that_ended_before_its_index_was_there_is_undone(half_sealed: Path) -> None:
+    truth = raw(half_sealed)
+    assert by_file(half_sealed)[EVENTS] == "unfinished"
+    assert not (half_sealed / EVENTS).exists()
+    assert raw(half_sealed) == truth
+
+
+def test_a_sealed_file_beside_logs_that_lack_a_run_of_it_gives_that_run_back(half_sealed: Path) -> None:
+    truth = raw(half_sealed)
+    (half_sealed / "runs" / "pod-down-r2-abc.jsonl.zst").unlink()
+    recover(half_sealed)
+    assert raw(half_sealed) == truth
+
+
 def test_frames_in_another_order_are_put_right(sealed: Path) -> None:
     truth, frames = raw(sealed), read_index(sealed).frames
     path = sealed / EVENTS
