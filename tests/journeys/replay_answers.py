@@ -54,7 +54,8 @@ def published_answers(archive: Path) -> Iterator[tuple[str, list[dict[str, Any]]
 def judge(archive: Path) -> Iterator[Judged]:
     """Every answer of an archive to a turn of a bundled journey."""
     cases = {case.id: case for case in load_pack("journeys").cases}
-    source = archive.parent.name if archive.name == "artifacts.tar.gz" else archive.name.removesuffix(".tar.gz").removesuffix("-artifacts")
+    stem = archive.name.removesuffix(".tar.gz")
+    source = archive.parent.name if stem == "artifacts" else stem.removesuffix("-artifacts")
     for model, journeys in published_answers(archive):
         for journey in journeys:
             case = cases[journey["journey_id"]]

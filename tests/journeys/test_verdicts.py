@@ -211,7 +211,7 @@ async def test_a_journey_interrupted_in_a_turn_is_recorded_so_and_not_graded(
     tmp_path: Path, never: threading.Event
 ) -> None:
     first, _ = turns_of_oracle(LOGS)
-    held = Reply(text="The kubelet restarts it.", hold=never, hold_at=3)
+    held = Reply(text="The kubelet restarts it.", hold=never, hold_at=4)
     with ScriptedServer([*first, held]) as server:
         async with StoppedAt(endpoint_of(server), "restarts") as client:
             with pytest.raises(asyncio.CancelledError):
