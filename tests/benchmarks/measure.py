@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """One process: CPU and wall seconds, peak resident MiB of its largest process, and the JSON that it printed last."""
+    """One process: CPU and wall seconds, peak resident MiB of its largest process, the JSON that it printed last.
+
+    The peak is never below that of the process that measures, which the system counts in until the child begins.
+    """
 
     cpu_s: float
     wall_s: float
@@ -68,8 +71,12 @@ def operation(module: str, name: str, *arguments: object) -> Cost:
 
 
 def median(measure: Callable[[], Cost], repeats: int) -> Cost:
-    """The medians of several measurements; what they printed is the last one's."""
-    costs = [measure() for _ in range(repeats)]
+    """The medians of several measurements, as `middle` takes them."""
+    return middle([measure() for _ in range(repeats)])
+
+
+def middle(costs: Sequence[Cost]) -> Cost:
+    """The medians of measurements; of what they printed the last, its fractions as medians."""
     return Cost(
         cpu_s=statistics.median(cost.cpu_s for cost in costs),
         wall_s=statistics.median(cost.wall_s for cost in costs),
