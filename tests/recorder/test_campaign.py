@@ -1,6 +1,8 @@
 """A campaign as a whole: the oracle, an engine that changes underneath, a resume, and what the manifest owns up to."""
 
 import json
+import os
+import signal
 import socket
 from collections import Counter
 from pathlib import Path
@@ -10,9 +12,11 @@ import duckdb
 import msgspec
 import pytest
 
+import recorder.campaign
 import recorder.site
 from recorder.machine import REVISION
 from recorder.scripted import ModelCard, Reply, ScriptedServer
+from recorder.transport.library import load
 from replay.reader import read_all
 from replay.verify import verify
 from schemas.cases import Evidence
@@ -241,6 +245,17 @@ def test_a_server_that_dies_ends_the_recording_after_two_runs(tmp_path: Path, mo
     with pytest.raises(WorkError, match=r"cannot be reached .*go on with --resume"):
         campaign(tmp_path / "c", env, repetitions=3)
     assert len(statuses(tmp_path / "c")) == 2
+
+
+def test_whoever_stops_while_the_client_library_is_loading_gets_no_run_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder.campaign, "load_litellm", lambda: os.kill(os.getpid(), signal.SIGINT))
+    summary, manifest = campaign(tmp_path / "c", agent="silent")
+    assert (summary.interrupted, summary.recorded, manifest.publishable) == (True, 0, None)
+    assert statuses(tmp_path / "c") == {}
+    monkeypatch.setattr(recorder.campaign, "load_litellm", load)
+    assert resumed(tmp_path / "c")[0].completed == len(CASES)
 
 
 def test_each_repetition_has_a_seed_of_its_own(tmp_path: Path) -> None:
