@@ -102,7 +102,7 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
         directory=directories[0], manifest=_manifest(directories[0]), logs={}, left_out={}, kinds=Counter()
     )
     out.mkdir(parents=True, exist_ok=True)
-    version, unmapped_values = _write(campaign, form, out)
+    version = _write(campaign, form, out)
     for run_id, reason in campaign.left_out.items():
         note(f"left out {run_id}: {reason}")
     if not campaign.logs:
@@ -117,33 +117,27 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
         runs=len(campaign.logs),
         logs=dict(sorted(campaign.logs.items())),
         left_out=dict(sorted(campaign.left_out.items())),
-        unmapped=(*_unmapped(form, campaign.kinds), *unmapped_values),
+        unmapped=tuple(_unmapped(form, campaign.kinds)),
         files=tuple(_files(out)),
     )
     (out / NOTES).write_bytes(msgspec.json.format(msgspec.json.encode(done), indent=1) + b"\n")
     return msgspec.structs.replace(done, out=str(out))
 
 
-def _write(campaign: Campaign, form: str, out: Path) -> tuple[str, list[Unmapped]]:
-    """The files of a format; the version of the format, and what else had no place."""
+def _write(campaign: Campaign, form: str, out: Path) -> str:
+    """The files of a format, and its version."""
     match form:
         case "atif":
-            from replay.export import atif
-
-            return atif.write(campaign, out), []
+            from replay.export.atif import write
         case "inspect":
-            from replay.export import inspect_log
-
-            return inspect_log.write(campaign, out), []
+            from replay.export.inspect_log import write
         case "otel":
-            from replay.export import otel
-
-            return otel.write(campaign, out), []
+            from replay.export.otel import write
         case "parquet":
-            from replay.export import parquet
-
-            return parquet.write(campaign, out), []
-    raise UsageError(f"--format {form}: not a format; one of {', '.join(FORMATS)}")
+            from replay.export.parquet import write
+        case _:
+            raise UsageError(f"--format {form}: not a format; one of {', '.join(FORMATS)}")
+    return write(campaign, out)
 
 
 def _manifest(directory: Path) -> Manifest | None:

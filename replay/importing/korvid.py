@@ -8,7 +8,7 @@ bundled case of the same id, as it is when importing, and `--rubric current` mea
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -199,7 +199,7 @@ def _run(
             file=place.file.path,
             sha256=place.file.sha256,
             place=run.place,
-            archive=place.archive.path if place.archive else None,
+            archive=PurePosixPath(place.archive.path).name if place.archive else None,
             archive_sha256=place.archive.sha256 if place.archive else None,
             profile=facts.profile,
             rubric=f"the bundled case {run.case_id}" if fits else None,
@@ -306,7 +306,7 @@ def _receipt(
         campaign=place.campaign,
         file=place.file.path,
         sha256=place.file.sha256,
-        archive=place.archive.path if place.archive else None,
+        archive=PurePosixPath(place.archive.path).name if place.archive else None,
         archive_sha256=place.archive.sha256 if place.archive else None,
         runs=len(runs),
         passed=sum(run.passed for run in results.runs),

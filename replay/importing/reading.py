@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from schemas.codec import parse_json
 from schemas.errors import WorkError
 from schemas.imported import PublishedTurn
 
@@ -78,8 +79,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True):
 def result_file(data: bytes, name: str) -> ResultFile | None:
     """The results in a JSON file, or None if it is something else. Raises `WorkError` if they contradict themselves."""
     try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = parse_json(data)
+    except (ValueError, RecursionError):
         return None
     meta, cases = _shape(value)
     if cases is None:

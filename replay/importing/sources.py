@@ -30,6 +30,7 @@ MAX_FILES = 20_000
 MAX_NAME_CHARS = 512
 BRANCH = "eval-results"
 
+_CHUNK = 1 << 16
 _KEPT_SUFFIXES = (".json", ".md", ".tsv")
 _SUMS = "SHA256SUMS"
 
@@ -137,6 +138,8 @@ def _of_archive(shown: str, packed: bytes, budget: _Budget) -> dict[str, SourceF
                     if path in found:
                         raise WorkError(f"{shown}: holds {path} twice: refused")
                     found[path] = _file(path, data)
+            while bounded.read(_CHUNK):
+                pass  # To the end, where gzip's own checksum stands.
     except (tarfile.TarError, EOFError, zlib.error, OSError, ValueError) as error:
         raise WorkError(f"{shown}: not a whole tar.gz archive: {error}; fetch it again") from None
     return found

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import zstandard
 
+from replay import output
 from schemas import codec
 from schemas.errors import WorkError
 from schemas.events import Event, RunFinished, RunStarted, RunStatus
@@ -103,7 +104,7 @@ class Draft:
         """All files of the campaign but its grades."""
         (self.path / RUNS).mkdir(parents=True)
         (self.path / "campaign.json").write_bytes(encode_manifest(manifest))
-        data = msgspec.json.format(msgspec.json.encode(receipt), indent=1) + b"\n"
+        data = msgspec.json.format(output.encode_json(receipt), indent=1) + b"\n"
         (self.path / RECEIPT).write_bytes(data)
         for run in runs:
             path = self.path / RUNS / f"{run.started.run_id}.jsonl.zst"
