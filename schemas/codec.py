@@ -22,6 +22,9 @@ _ESCAPE_BYTES = _ESCAPE.encode()
 _TO_ESCAPE = re.compile(f"[\ud800-\udfff{_ESCAPE}]")
 _ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
 
+_MAX_DIGITS = 4_000
+"""Below the 4,300 at which Python, and the 4,300 with the sign at which msgspec stop reading an integer."""
+
 _encoder = msgspec.json.Encoder()
 
 
@@ -61,14 +64,14 @@ def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """Parse strict JSON (no NaN, no infinities, no number so large that it would become one).
+    """Parse strict JSON: no NaN, no infinities, no number that could be written and not be read again.
 
     Raises `ValueError`; a lone surrogate escape is kept as one.
     """
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite, parse_int=_readable)
 
 
 @cache
@@ -103,6 +106,12 @@ def _decode_unknown(line: bytes | memoryview, error: msgspec.ValidationError) ->
 
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
+
+
+def _readable(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise ValueError(f"{digits[:40]}... is too large for a number")
+    return int(digits)
 
 
 def _finite(digits: str) -> float:
