@@ -23,8 +23,9 @@ class Board:
         self._task = bar.add_task("", total=total, left="") if bar else None
 
     def note(self, text: str) -> None:
-        """Say something that is not the progress of a run."""
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        """Say something that is not the progress of a run. What a server said cannot steer the terminal."""
+        shown = "".join(character if character.isprintable() else "\ufffd" for character in text)
+        self._console.print(shown, markup=False, highlight=False, soft_wrap=True)
 
     def begin(self, planned: PlannedRun) -> None:
         """A run begins."""

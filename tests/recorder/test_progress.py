@@ -42,6 +42,12 @@ def test_without_a_terminal_each_run_is_a_line_and_a_failure_says_why_in_its_own
     assert len(lines) == 3, "a long reason is not broken into lines of the width of a pipe"
 
 
+def test_what_a_server_said_cannot_steer_the_terminal() -> None:
+    screen = io.StringIO()
+    Board(Console(file=screen), None, 1).note("down \x1b[2J\x07 and \ud800 Überlast")
+    assert screen.getvalue() == "down \ufffd[2J\ufffd and \ufffd Überlast\n"
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (3_599.6, "1 h 00 min"), (7_260, "2 h 01 min")],
