@@ -31,7 +31,12 @@ class Needles:
     """A set of needles, ready to be replaced. The longest comes first, so that none breaks another."""
 
     def __init__(self, needles: Iterable[Needle]) -> None:
-        self.needles = tuple(sorted(set(needles), key=lambda needle: (-len(needle.value), needle)))
+        # A key behind `API_KEY=` is found by its form and as what was assigned: its form says more.
+        ordered = sorted(set(needles), key=lambda needle: (-len(needle.value), needle.kind == "secret", needle))
+        by_value: dict[tuple[str, bool], Needle] = {}
+        for needle in ordered:
+            by_value.setdefault((needle.value, needle.word), needle)
+        self.needles = tuple(by_value.values())
         self._ready = [(needle, _core(needle.value), _pattern(needle)) for needle in self.needles]
 
     def __bool__(self) -> bool:

@@ -211,7 +211,7 @@ def _is_mail(value: str) -> bool:
     local, _, domain = value.lower().rpartition("@")
     if local in ("git", "") or _RESERVED_DOMAIN.search(domain):
         return False
-    return domain.rpartition(".")[2] not in _UNIT_SUFFIXES
+    return domain.rpartition(".")[2] not in _NO_DOMAIN
 
 
 def _is_foreign_host(value: str) -> bool:
@@ -232,9 +232,14 @@ _COMMON = frozenset(
         "home opc public shared service jenkins circleci postgres mysql redis nginx",
     )
 )
-_UNIT_SUFFIXES = frozenset(
-    ("service", "socket", "timer", "mount", "target", "slice", "scope", "device", "path", "swap")
+_NO_DOMAIN = frozenset(
+    re.findall(
+        r"\S+",
+        "service socket timer mount target slice scope device path swap json jsonl parquet zst html yaml yml txt log "
+        "toml tar gz zip lock sock conf cfg ini tmpl",
+    )
 )
+"""Ends of unit names (`getty@tty1.service`) and of file names (`claims@1-recorded.json`)."""
 _RESERVED_DOMAIN = re.compile(
     r"(?:^|\.)(?:example\.(?:com|org|net)|example|invalid|test|localhost|svc|cluster\.local)$"
 )
