@@ -108,7 +108,12 @@ def run(
     settings = resolve(flags)
     for notice in settings.endpoint.notices if settings.endpoint else ():
         output.print_note(notice)
-    summary = record_campaign(settings, resume=resume)
+    try:
+        summary = record_campaign(settings, resume=resume)
+    except KeyboardInterrupt:
+        # A Ctrl-C before the first run or after the last, or a second one that would not wait for a run to be closed.
+        output.print_note("stopped")
+        raise typer.Exit(STOPPED) from None
     if as_json:
         output.print_json(summary)
     else:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import recorder.campaign
 from recorder.cli import main
 from recorder.scripted import Reply, ScriptedServer
 from tests.recorder.commands import Done, assert_one_clear_line, clean_env, command, files_below
@@ -107,6 +108,19 @@ def test_a_model_that_cannot_call_tools_is_refused_before_anything_is_made(
     assert done.code == 2
     assert_one_clear_line(done)
     assert "cannot call tools" in done.err
+    assert files_below(here) == before
+
+
+def test_a_ctrl_c_before_the_first_run_is_one_word_and_makes_nothing(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    before = files_below(here)
+    monkeypatch.setattr(recorder.campaign, "probe", stop)
+    done = called(monkeypatch, capsys, {}, "run", "--agent", "oracle")
+    assert done == Done(130, "", "stopped\n")
     assert files_below(here) == before
 
 
