@@ -9,7 +9,7 @@ import msgspec
 
 from grading.polarity import rejection
 from grading.rules import Rules
-from grading.subjects import Match, Mention, Outline, keyword_matches, mentions_of, outline, owners_of
+from grading.subjects import Match, Mention, Outline, Scene, keyword_matches, outline, owners_of, scene_of
 from grading.text import Text
 from schemas.cases import Bound
 from schemas.verdicts import ClaimFinding, Span
@@ -58,16 +58,16 @@ def bound_finding(
 
 
 def _said(text: Text, bound: Bound, lines: Outline, control: bool, aside: frozenset[int], rules: Rules) -> list[_Said]:
-    mentions = mentions_of(text, bound, rules)
+    scene = scene_of(text, bound, rules)
     said = []
     for match, alternative in keyword_matches(text, bound.claim, rules):
         problem = rejection(text, match, "required", control, aside, rules)
         if problem is not None:
             said.append(_Said(match=match, alternative=alternative, problem=problem, owner=None))
         elif rules.bound_claims:
-            said.append(_attributed(text, match, alternative, bound, mentions, lines, rules))
+            said.append(_attributed(text, match, alternative, bound, scene, lines, rules))
         else:
-            owner = next((mention for mention in mentions if mention.side == "subject"), None)
+            owner = next((mention for mention in scene.mentions if mention.side == "subject"), None)
             missing = None if owner else "no_subject"
             said.append(_Said(match=match, alternative=alternative, problem=missing, owner=owner))
     return said
@@ -78,11 +78,11 @@ def _attributed(
     match: Match,
     alternative: str,
     bound: Bound,
-    mentions: tuple[Mention, ...],
+    scene: Scene,
     lines: Outline,
     rules: Rules,
 ) -> _Said:
-    owners = owners_of(text, match, mentions, lines, rules)
+    owners = owners_of(text, match, scene, lines)
     if not owners.mentions:
         return _Said(match=match, alternative=alternative, problem="no_subject", owner=None)
     wrong = next((mention for mention in owners.mentions if mention.side == "other"), None)

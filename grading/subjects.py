@@ -6,7 +6,8 @@ sentence, else to the last one mentioned before it, else to the first after it. 
 said to be fine. Objects joined by `and` or `or` own a claim together.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -46,14 +47,18 @@ _LIGHT = words("the a an pod pods service deployment workload namespace object r
 
 _JOINING = words("and or both as well plus the pod pods")
 _JOINING_TOKENS = 4
+_MOST_JOINED = 6
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """An object named in an answer: its first and last token, and which side of the binding it is on."""
+    """An object named in an answer: its first and last token, which side of the binding it is on, whether it only
+    serves comparison or is left out of the account, and its place among all mentions."""
 
     first: int
     last: int
     side: Side
+    aside: bool
+    at: int = 0
 
 
 class Owners(msgspec.Struct, frozen=True):
@@ -61,6 +66,15 @@ class Owners(msgspec.Struct, frozen=True):
 
     mentions: tuple[Mention, ...] = ()
     near: bool = False
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """The mentions of a binding in a text, in order: all, those that can own a claim of their own sentence, and those
+    that can own one from afar."""
+
+    mentions: tuple[Mention, ...]
+    owning: tuple[Mention, ...]
+    telling: tuple[Mention, ...]
 
 
 class Outline(msgspec.Struct, frozen=True):
@@ -92,13 +106,13 @@ def keyword_matches(text: Text, keywords: tuple[str, ...], rules: Rules) -> Iter
             yield match, keyword
 
 
-def mentions_of(text: Text, bound: Bound, rules: Rules) -> tuple[Mention, ...]:
+def scene_of(text: Text, bound: Bound, rules: Rules) -> Scene:
     """Every mention of an object of the binding, in order; of two that overlap the longer one counts."""
     found: list[Mention] = []
     sides: tuple[tuple[Side, tuple[str, ...]], ...] = (("subject", bound.subject), ("other", bound.others))
     for side, names in sides:
         for (first, last), _ in keyword_matches(text, names, rules):
-            found.append(Mention(first, _whole_name(text, last), side))
+            found.append(Mention(first, _whole_name(text, last), side, _set_aside(text, first)))
     found.sort(key=lambda mention: (mention.first - mention.last, mention.first))
     taken: set[int] = set()
     kept: list[Mention] = []
@@ -107,24 +121,42 @@ def mentions_of(text: Text, bound: Bound, rules: Rules) -> tuple[Mention, ...]:
         if taken.isdisjoint(tokens):
             kept.append(mention)
             taken.update(tokens)
-    return tuple(sorted(kept, key=lambda mention: mention.first))
+    kept.sort(key=lambda mention: mention.first)
+    mentions = tuple(msgspec.structs.replace(mention, at=at) for at, mention in enumerate(kept))
+    owning = tuple(mention for mention in mentions if not mention.aside)
+    telling = tuple(mention for mention in owning if not _is_fine(text, mention, rules))
+    return Scene(mentions, owning, telling)
 
 
-def owners_of(text: Text, match: Match, mentions: tuple[Mention, ...], lines: Outline, rules: Rules) -> Owners:
+def owners_of(text: Text, match: Match, scene: Scene, lines: Outline) -> Owners:
     """What a match is said of; nothing if no object is mentioned at all."""
-    eligible = [
-        mention for mention in mentions if not (_set_aside(text, mention) or _measures(text, match, mention, lines))
-    ]
-    inside = [mention for mention in eligible if lines.part[mention.first] == lines.part[match[0]]]
-    if inside:
-        nearest = min(inside, key=lambda mention: _distance(match, mention))
-        return Owners(_joined(text, nearest, mentions), near=True)
-    sentence = [mention for mention in eligible if lines.sentence[mention.first] == lines.sentence[match[0]]]
-    if sentence:
-        owner = _last_before(match, sentence)
-        return Owners(_joined(text, owner, mentions), near=not _turns_between(text, match, owner))
-    telling = [mention for mention in eligible if not _is_fine(text, mention, rules)]
-    return Owners((_last_before(match, telling),)) if telling else Owners()
+    before, after = _neighbours(match, scene.owning)
+    if text.words[match[1]] in _COMPARING:
+        after = _beyond_part(match, after, scene.owning, lines)
+    here = [mention for mention in (before, after) if mention and lines.part[mention.first] == lines.part[match[0]]]
+    if here:
+        nearest = min(here, key=lambda mention: _distance(match, mention))
+        return Owners(_joined(text, nearest, scene.mentions), near=True)
+    for mention in (before, after):
+        if mention and lines.sentence[mention.first] == lines.sentence[match[0]]:
+            return Owners(_joined(text, mention, scene.mentions), near=not _turns_between(text, match, mention))
+    before, after = _neighbours(match, scene.telling)
+    far = before or after
+    return Owners((far,)) if far else Owners()
+
+
+def _neighbours(match: Match, mentions: Sequence[Mention]) -> tuple[Mention | None, Mention | None]:
+    """The last mention that begins no later than a match, and the first that begins after it."""
+    place = bisect_right(mentions, match[0], key=lambda mention: mention.first)
+    return mentions[place - 1] if place else None, mentions[place] if place < len(mentions) else None
+
+
+def _beyond_part(match: Match, after: Mention | None, mentions: Sequence[Mention], lines: Outline) -> Mention | None:
+    """The first mention after a claim such as `before` that is not what it compares with: that stands in its part."""
+    if after is None or lines.part[after.first] != lines.part[match[1]]:
+        return after
+    place = bisect_right(mentions, lines.part[match[1]], key=lambda mention: lines.part[mention.first])
+    return mentions[place] if place < len(mentions) else None
 
 
 def _whole_name(text: Text, last: int) -> int:
@@ -141,28 +173,13 @@ def _distance(match: Match, mention: Mention) -> tuple[int, int]:
     return max(0, mention.first - match[1]), 1
 
 
-def _last_before(match: Match, mentions: list[Mention]) -> Mention:
-    before = [mention for mention in mentions if mention.first < match[0]]
-    return before[-1] if before else mentions[0]
-
-
-def _measures(text: Text, match: Match, mention: Mention, lines: Outline) -> bool:
-    """Whether a claim such as `before` compares with this mention: it stands after it in the same part."""
-    return (
-        text.words[match[1]] in _COMPARING
-        and mention.first > match[1]
-        and lines.part[mention.first] == lines.part[match[1]]
-    )
-
-
 def _turns_between(text: Text, match: Match, mention: Mention) -> bool:
     start, end = sorted((match[0], mention.first))
     return not _CONTRASTS.isdisjoint(text.words[start : end + 1])
 
 
-def _set_aside(text: Text, mention: Mention) -> bool:
-    """Whether a mention only serves comparison or is left out of the account."""
-    place = mention.first
+def _set_aside(text: Text, place: int) -> bool:
+    """Whether what is mentioned at a token only serves comparison or is left out of the account."""
     while place and not text.gaps[place] and text.words[place - 1] in _LIGHT and not _ends_pair(text, place - 1):
         place -= 1
     if not place or text.gaps[place]:
@@ -180,11 +197,13 @@ def _is_fine(text: Text, mention: Mention, rules: Rules) -> bool:
 
 
 def _joined(text: Text, mention: Mention, mentions: tuple[Mention, ...]) -> tuple[Mention, ...]:
-    """A mention with those it is joined to by `and` or `or`, itself first."""
+    """A mention with those it is joined to by `and` or `or`, itself first; longer chains are cut off."""
     owners = [mention]
     for step in (-1, 1):
-        here = mentions.index(mention)
-        while 0 <= here + step < len(mentions) and _are_joined(text, mentions[here], mentions[here + step]):
+        here = mention.at
+        for _ in range(_MOST_JOINED):
+            if not (0 <= here + step < len(mentions) and _are_joined(text, mentions[here], mentions[here + step])):
+                break
             here += step
             owners.append(mentions[here])
     return tuple(owners)
