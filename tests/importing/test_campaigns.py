@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,8 +14,10 @@ from replay.campaigns import run_files
 from replay.diff import between, render
 from replay.fold import fold
 from replay.graders import load
+from replay.grades import basis
 from replay.importing.korvid import ImportedCampaign, ImportResult, import_korvid
 from replay.listing import rows
+from replay.reader import RunReader
 from replay.regrade import Options, regrade
 from replay.verify import verify
 from schemas.recorded import RecordedRun
@@ -115,8 +118,6 @@ def test_summaries_and_reports_agree_with_the_results_and_every_checksum_holds(i
 def test_every_log_verifies_and_says_where_it_came_from(imported: ImportResult) -> None:
     campaign = next(each for each in imported.campaigns if each.file.endswith("tasks/qwen3-8b.json"))
     assert {check.state for check in verify(Path(campaign.path))} == {"complete"}
-    from replay.reader import RunReader
-
     reader = RunReader(run_files(Path(campaign.path))[0])
     list(reader)
     assert reader.started is not None
@@ -129,8 +130,6 @@ def test_every_log_verifies_and_says_where_it_came_from(imported: ImportResult) 
 
 
 def test_a_profile_is_never_restated_as_a_tier(imported: ImportResult) -> None:
-    from replay.reader import RunReader
-
     profiles = set()
     for campaign in imported.campaigns:
         reader = RunReader(run_files(Path(campaign.path))[0])
@@ -212,8 +211,6 @@ def test_the_published_verdicts_are_grades_that_diff_compares_with_ours(publishe
 
 
 def test_claims_are_graded_by_todays_case_of_the_same_id(imported: ImportResult, tmp_path: Path) -> None:
-    import shutil
-
     campaign = next(each for each in imported.campaigns if each.file.endswith("aks-smoke/qwen3-8b.json"))
     copy = Path(shutil.copytree(campaign.path, tmp_path / campaign.campaign_id))
     done = regrade(copy, load("claims-only"), Options(rubric="current"))
@@ -222,10 +219,6 @@ def test_claims_are_graded_by_todays_case_of_the_same_id(imported: ImportResult,
 
 
 def test_a_case_that_is_not_bundled_is_refused_by_name(imported: ImportResult, tmp_path: Path) -> None:
-    import shutil
-
-    from replay.grades import basis
-
     live = next(each for each in imported.campaigns if each.ungradable_cases)
     copy = Path(shutil.copytree(live.path, tmp_path / live.campaign_id))
     run = fold(run_files(copy)[0])

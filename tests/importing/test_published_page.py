@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.importing.flips import Comparison, compare, render
+from replay.importing.flips import Comparison, TurnFlip, compare, render
 from replay.importing.korvid import ImportResult
 
 PAGE = Path(__file__).parents[2] / "docs" / "published.md"
@@ -33,8 +33,6 @@ def test_every_flip_has_a_reason_and_shows_what_it_rests_on(comparison: Comparis
 
 
 def test_text_of_an_answer_cannot_break_the_page() -> None:
-    from replay.importing.flips import TurnFlip
-
     flip = TurnFlip(
         case_id="oom-killed",
         turn=1,
