@@ -23,6 +23,8 @@ from schemas.errors import LogError
 from schemas.events import SCHEMA_VERSION, ModelError, ModelRequest, RunFinished, RunStarted, ToolCall, TurnFinished
 
 _MAX_WINDOW = 1 << 27
+_PIECE = 1 << 18
+"""Bytes that are decompressed at a time: most logs fit in one piece, which spares joining them."""
 _FACTS = frozenset((b"run_started", b"model_request", b"model_error", b"tool_call", b"turn_finished", b"run_finished"))
 """The types of event that the row of a run rests on."""
 
@@ -165,7 +167,7 @@ def _decompress(data: bytes) -> bytes | None:
     """All frames of a file, or None if one of them is torn or damaged."""
     parts: list[bytes] = []
     while data:
-        frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+        frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj(write_size=_PIECE)
         try:
             parts.append(frame.decompress(data))
         except zstandard.ZstdError:
