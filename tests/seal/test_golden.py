@@ -1,0 +1,61 @@
+"""Logs of every schema version read, verify, grade and seal as they did when they were made."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from replay.campaigns import logs_in
+from replay.reader import read_all
+from replay.seal.sealing import seal
+from replay.seal.unsealing import unseal
+from replay.verify import verify
+from schemas.events import SCHEMA_VERSION
+from tests.data.golden.make import AGENTS, EXPECTED, HERE, PLAIN, SEALED, verdicts
+from tests.seal.campaigns import files, raw
+
+VERSIONS = sorted(path.name for path in HERE.glob("v*"))
+CAMPAIGNS = [(version, agent) for version in VERSIONS for agent in AGENTS]
+MOST_BYTES = 150 * 1024
+
+
+def test_there_is_a_golden_campaign_of_every_schema_version() -> None:
+    assert [f"v{number}" for number in range(1, SCHEMA_VERSION + 1)] == VERSIONS
+
+
+@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
+@pytest.mark.parametrize("state", [PLAIN, SEALED])
+def test_a_golden_campaign_reads_and_verifies(version: str, agent: str, state: str) -> None:
+    checks = list(verify(HERE / version / agent / state))
+    assert sorted(check.state for check in checks) == ["complete", "complete", "complete", "interrupted"]
+    assert all(read_all(log)[0] for log in logs_in(HERE / version / agent / state))
+
+
+@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
+@pytest.mark.parametrize("state", [PLAIN, SEALED])
+def test_a_golden_campaign_grades_as_it_did(version: str, agent: str, state: str) -> None:
+    expected = json.loads((HERE / version / EXPECTED).read_text())[agent]
+    assert len(expected) == 2
+    for grader_version, rows in expected.items():
+        assert verdicts(HERE / version / agent / state, int(grader_version)) == rows
+
+
+@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
+def test_a_golden_campaign_comes_back_and_seals_to_the_same_runs(tmp_path: Path, version: str, agent: str) -> None:
+    plain, sealed = HERE / version / agent / PLAIN, tmp_path / "sealed"
+    shutil.copytree(HERE / version / agent / SEALED, sealed)
+    assert raw(sealed) == raw(plain)
+    back = unseal(sealed)
+    if not back.recompressed:
+        assert files(sealed) == files(plain)
+    seal(sealed)
+    assert raw(sealed) == raw(plain)
+
+
+def test_the_golden_logs_stay_small_and_name_no_place() -> None:
+    found = [path for version in VERSIONS for path in (HERE / version).rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in found) < MOST_BYTES * len(VERSIONS)
+    texts = [path.read_text() for path in found if path.name == "campaign.json"]
+    lines = [r.line.decode() for v, a in CAMPAIGNS for log in logs_in(HERE / v / a / PLAIN) for r in read_all(log)[0]]
+    assert not [text for text in (*texts, *lines) if "/home/" in text or "/root/" in text or "/work/" in text]
