@@ -37,7 +37,7 @@ def check_sums(directory: Path) -> Iterator[str]:
     listed = set()
     for line in (directory / "SHA256SUMS").read_bytes().decode().split("\n")[:-1]:
         found = re.fullmatch(r"([0-9a-f]{64})  ([^\n]+)", line)
-        if found is None or ".." in found[2].split("/") or found[2].startswith("/"):
+        if not found or ".." in found[2].split("/") or found[2][0] == "/" or not found[2].isprintable():
             yield f"SHA256SUMS: not a digest and the name of a file: {line!r}"
             continue
         path = directory / found[2]

@@ -203,7 +203,7 @@ def _check_file(directory: Path, name: str, digest: str, found: _Found) -> None:
 
 def _is_below(name: str) -> bool:
     parts = name.split("/")
-    return all(part not in ("", ".", "..") for part in parts) and "\0" not in name
+    return all(part not in ("", ".", "..") for part in parts) and name.isprintable()
 
 
 def _publication(directory: Path, found: _Found) -> Publication | None:

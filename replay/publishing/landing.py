@@ -104,7 +104,7 @@ def preview(git: Git, target: Target, staged: Sequence[Staged]) -> list[str]:
 
 def check_target(git: Git, target: Target) -> None:
     """Raises `UsageError` if the branch has no good name, is checked out, or the remote is none."""
-    if git.run("check-ref-format", target.ref, check=False).returncode:
+    if target.branch.startswith("-") or git.run("check-ref-format", target.ref, check=False).returncode:
         raise UsageError(f"--branch {target.branch}: not a name for a branch")
     worktrees = git.text("worktree", "list", "--porcelain").split("\n\n")
     for worktree in worktrees:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from replay.campaigns import MANIFEST
 from replay.publishing import landing
 from replay.publishing.landing import Landed, Target
 from replay.publishing.limits import DEFAULT_MAX_MIB
@@ -21,12 +22,14 @@ from replay.publishing.trees import Staged
 from replay.seal.disk import file_sha256
 from replay.store import GRADES
 from schemas.errors import UsageError, WorkError
-from schemas.publication import CAMPAIGNS, Publication
-from schemas.sealed import EVENTS
+from schemas.publication import CAMPAIGNS, PUBLICATION, SCOREBOARD_HTML, SCOREBOARD_MD, Publication
+from schemas.sealed import EVENTS, SUMS
 
 Note = Callable[[str], None]
 _MIB = 1 << 20
 _LISTED = 50
+_MADE = (MANIFEST, SCOREBOARD_MD, SCOREBOARD_HTML, PUBLICATION, SUMS)
+"""What is written after the search, and searched by itself."""
 _LARGEST = 6
 
 
@@ -130,9 +133,8 @@ def _prepared(
             raise PrivateTextsError(_private(source, scanned), scanned.findings)
         redaction = redacted(stage, work, scanned, names, note)
     publication = completed(stage, supersedes=options.supersedes, redaction=redaction)
-    last = scan(stage, files_of(stage), names)
+    last = scan(stage, [stage / name for name in _MADE], names)
     if last.findings:
-        # The scoreboard and the publication are made of what was searched; this holds should they ever not be.
         raise PrivateTextsError(_private(source, last), last.findings)
     _check_size(source, stage, options.max_mib)
     return stage, publication, scanned.findings

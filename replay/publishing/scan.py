@@ -18,7 +18,7 @@ import zstandard
 from replay.campaigns import LOG_SUFFIX, logs_in
 from replay.logref import LogRef, as_ref
 from replay.publishing.needles import Needle, needles_of
-from replay.publishing.patterns import Hit, Names, flat, hits, masked, user_of
+from replay.publishing.patterns import MIN_NAME, Hit, Names, flat, hits, masked, user_of
 from replay.publishing.streams import Streams
 from replay.reader import lines_of, whole_lines
 from replay.seal.packing import log_pieces
@@ -30,6 +30,8 @@ _MAX_WINDOW = 1 << 27
 _CHUNK = 1 << 16
 NOT_SEARCHABLE = "not_searchable"
 TORN_END = "torn end"
+_SHORT = 200
+"""Characters up to which a cell of a grade file is remembered as searched."""
 
 
 class Finding(msgspec.Struct, frozen=True, order=True):
@@ -196,18 +198,22 @@ def _parquet_texts(path: Path, name: str) -> Iterator[_Text]:
                 yield _Text(name, 0, flat(f"{key}: {value}"), "metadata")
             found = connection.execute("SELECT COLUMNS(*)::VARCHAR FROM read_parquet(?)", source)
             number = 0
+            known: set[str] = set()
             while rows := found.fetchmany(256):
                 for row in rows:
                     number += 1
-                    yield from _row_texts(name, number, columns, row)
+                    # Most cells repeat what a cell above says: each distinct text is searched once.
+                    fresh = tuple(None if value in known else value for value in row)
+                    known.update(value for value in fresh if value is not None and len(value) <= _SHORT)
+                    yield from _row_texts(name, number, columns, fresh)
     except duckdb.Error as error:
         raise _NotSearchableError(f"does not read as Parquet: {str(error).splitlines()[0]}") from None
 
 
 def _row_texts(name: str, number: int, columns: list[str], row: tuple[Any, ...]) -> Iterator[_Text]:
     for column, value in zip(columns, row, strict=True):
-        if value:
-            yield _Text(name, number, flat(str(value)).replace("\n", " "), f"column {column}")
+        if isinstance(value, str) and len(value) >= MIN_NAME:
+            yield _Text(name, number, flat(value).replace("\n", " "), f"column {column}")
 
 
 def _plain_texts(path: Path, name: str) -> Iterator[_Text]:

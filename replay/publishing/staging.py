@@ -80,11 +80,12 @@ def copied(source: Path, work: Path) -> Path:
     stage.mkdir(parents=True)
     with disk.locked(source):
         _copy(source, stage)
-    _check_logs(source, stage)
-    if not is_sealed(stage):
+    if is_sealed(stage):
+        _check_sealed(source, stage)
+    else:
+        # It checks every log, as `verify` does, and refuses those that cannot be trusted.
         seal(stage)
-    for name in (SUMS,):
-        (stage / name).unlink(missing_ok=True)
+    (stage / SUMS).unlink(missing_ok=True)
     _check_grades(source, stage)
     return stage
 
@@ -199,15 +200,14 @@ def _copy(source: Path, stage: Path) -> None:
         raise WorkError(f"{error.filename or source}: cannot be copied: {error.strerror}") from None
 
 
-def _check_logs(source: Path, stage: Path) -> None:
+def _check_sealed(source: Path, stage: Path) -> None:
     """Refuse logs that cannot be trusted, and runs that were recorded after a campaign was sealed."""
-    if is_sealed(stage):
-        sealed = {log.run_id for log in logs_in(stage)}
-        extra = [log.run_id for log in logs_in(source) if log.run_id not in sealed]
-        if extra:
-            raise UsageError(
-                f"{source}: runs are not sealed yet ({', '.join(extra[:_NAMED])}); run korvid-replay unseal and seal"
-            )
+    sealed = {log.run_id for log in logs_in(stage)}
+    extra = [log.run_id for log in logs_in(source) if log.run_id not in sealed]
+    if extra:
+        raise UsageError(
+            f"{source}: runs are not sealed yet ({', '.join(extra[:_NAMED])}); run korvid-replay unseal and seal"
+        )
     corrupt = [check for check in map(verify_run, logs_in(stage)) if check.state == "corrupt"]
     if corrupt:
         named = "; ".join(f"{check.run_id}: {check.detail}" for check in corrupt[:_NAMED])

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from replay.publishing.fetching import fetch
-from tests.publishing.tools import git, graded, make_publishable, publish_one
+from replay.publishing.publish import Published
+from tests.publishing.tools import HOME, git, graded, make_publishable, publish_one, write_private_run
 from tests.synthetic import Options, generate
 
-SMALL = Options(runs=10, raw_kib=6, interrupted=0.2, provider_error=0.1)
+SMALL = Options(runs=7, raw_kib=6, interrupted=0.2, provider_error=0.1)
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +60,29 @@ def fetched(fetched_once: Path, tmp_path: Path) -> Path:
 def directory(fetched: Path, pristine: Path) -> Path:
     """The published directory in the copy."""
     return fetched / "campaigns" / pristine.name
+
+
+@pytest.fixture(scope="session")
+def private_once(pristine: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A campaign with a run full of private texts, graded; nobody may change it."""
+    campaign = Path(shutil.copytree(pristine, tmp_path_factory.mktemp("private") / pristine.name))
+    shutil.rmtree(campaign / "grades")
+    write_private_run(campaign)
+    make_publishable(campaign, note=f"recorded in {HOME}/campaigns")
+    return graded(campaign)
+
+
+@pytest.fixture
+def private(private_once: Path, tmp_path: Path) -> Path:
+    """A copy of the campaign with private texts."""
+    return Path(shutil.copytree(private_once, tmp_path / private_once.name))
+
+
+@pytest.fixture(scope="session")
+def redacted_once(private_once: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Published]:
+    """A repository to which it was published with --redact, and what came of it."""
+    repository = make_repository(tmp_path_factory.mktemp("redacted") / "repository")
+    return repository, publish_one(private_once, repository, redact=True)
 
 
 def make_repository(path: Path) -> Path:

@@ -10,31 +10,21 @@ import zstandard
 from replay.campaigns import find_run, logs_in
 from replay.publishing.audit import audit
 from replay.publishing.fetching import fetch
-from replay.publishing.publish import PrivateTextsError
+from replay.publishing.publish import PrivateTextsError, Published
 from replay.publishing.streams import Streams
 from replay.reader import read_all, whole_lines
 from replay.verify import verify_run
 from schemas.errors import UsageError, WorkError
 from schemas.events import ModelRequest, WireChunk
 from tests.publishing.tools import (
-    HOME,
     KEY,
     MAIL,
     PLANTED,
     git,
     graded,
-    make_publishable,
     publish_one,
     write_private_run,
 )
-
-
-@pytest.fixture
-def private(campaign: Path) -> Path:
-    """The campaign with a run full of private texts, graded."""
-    write_private_run(campaign)
-    make_publishable(campaign, note=f"recorded in {HOME}/campaigns")
-    return graded(campaign)
 
 
 def everything(repository: Path, tmp_path: Path) -> bytes:
@@ -105,14 +95,14 @@ def test_the_line_that_a_finding_names_holds_the_text(private: Path, repository:
     assert all(KEY.encode() in lines[finding.line - 1] for finding in direct)
 
 
-def test_a_redacted_publication_holds_none_of_it_in_any_object(private: Path, repository: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in private.rglob("*") if path.is_file()}
-    done = publish_one(private, repository, redact=True)
+def test_a_redacted_publication_holds_none_of_it_in_any_object(
+    redacted_once: tuple[Path, Published], tmp_path: Path
+) -> None:
+    repository, done = redacted_once
     held = everything(repository, tmp_path).lower()
     assert b"synthetic-4b" in held
     for text in PLANTED:
         assert text.lower().encode() not in held
-    assert {path: path.read_bytes() for path in private.rglob("*") if path.is_file()} == before
     redaction = done.campaigns[0].publication.redaction
     assert redaction is not None
     assert set(redaction.replaced) == {"token", "email", "home_path", "user_name"}
@@ -120,11 +110,16 @@ def test_a_redacted_publication_holds_none_of_it_in_any_object(private: Path, re
     assert "redacted in" in done.campaigns[0].row
 
 
+def test_the_search_of_objects_would_find_them(private_once: Path, repository: Path, tmp_path: Path) -> None:
+    git(repository, "hash-object", "-w", "--no-filters", str(private_once / "runs" / "case-private.jsonl.zst"))
+    held = everything(repository, tmp_path)
+    assert all(text.encode() in held for text in PLANTED)
+
+
 def test_a_redacted_publication_verifies_and_says_what_its_digests_are(
-    private: Path, repository: Path, tmp_path: Path
+    redacted_once: tuple[Path, Published], tmp_path: Path
 ) -> None:
-    publish_one(private, repository, redact=True)
-    fetched = fetch(str(repository), None, tmp_path / "out")
+    fetched = fetch(str(redacted_once[0]), None, tmp_path / "out")
     directory = tmp_path / "out" / "campaigns" / fetched.campaigns[0]
     assert audit(tmp_path / "out").problems == ()
     log = find_run(directory, "case-private")
@@ -132,34 +127,34 @@ def test_a_redacted_publication_verifies_and_says_what_its_digests_are(
     records, _ = read_all(log)
     (request,) = [record.event for record in records if isinstance(record.event, ModelRequest)]
     assert request.redacted
-    assert all(
-        "spread over" in (piece.text or "")
-        for record in records
-        if isinstance(record.event, WireChunk)
-        for piece in record.event.pieces
-    )
+    pieces = [piece for record in records if isinstance(record.event, WireChunk) for piece in record.event.pieces]
+    assert pieces
+    assert all("spread over" in (piece.text or "") for piece in pieces)
     manifest = json.loads((directory / "campaign.json").read_text())
     assert "redacted bytes" in manifest["redaction"]["note"]
     assert manifest["note"] == "recorded in [redacted:home_path]/campaigns"
 
 
-def test_runs_without_a_private_text_keep_their_bytes_when_another_is_redacted(
-    private: Path, repository: Path, tmp_path: Path
+def test_only_the_run_with_private_texts_changes(
+    private_once: Path, redacted_once: tuple[Path, Published], tmp_path: Path
 ) -> None:
-    publish_one(private, repository, redact=True)
-    fetched = fetch(str(repository), None, tmp_path / "out")
+    fetched = fetch(str(redacted_once[0]), None, tmp_path / "out")
     directory = tmp_path / "out" / "campaigns" / fetched.campaigns[0]
-    for log in logs_in(private):
+    for log in logs_in(private_once):
         same = list(whole_lines(log)) == list(whole_lines(find_run(directory, log.run_id)))
         assert same == (log.run_id != "case-private")
 
 
-def test_redacting_twice_publishes_the_same_bytes(private: Path, repository: Path) -> None:
-    first = publish_one(private, repository, redact=True)
+def test_redacting_again_publishes_the_same_bytes_and_leaves_the_campaign_alone(
+    private: Path, redacted_once: tuple[Path, Published]
+) -> None:
+    repository, first = redacted_once
+    before = {path: path.read_bytes() for path in private.rglob("*") if path.is_file()}
     second = publish_one(private, repository, redact=True)
     assert second.landed is not None
     assert second.landed.placed[0].already
     assert second.campaigns[0].files == first.campaigns[0].files
+    assert {path: path.read_bytes() for path in private.rglob("*") if path.is_file()} == before
 
 
 def test_a_private_text_in_the_grades_is_found_and_grades_that_cannot_be_computed_again_are_left_out(
