@@ -35,8 +35,11 @@ from tests.benchmarks.mock_model import MockClient, MockToolbox, case_of, specs
 CAMPAIGN = "bench"
 
 
-def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool) -> Iterator[Path]:
-    """Record the first `runs` conversations as a campaign below `directory`; gives each log once it is closed."""
+def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool, cases: int = 0) -> Iterator[Path]:
+    """Record the first `runs` conversations as a campaign below `directory`; gives each log once it is closed.
+
+    `cases` is how many the workload was loaded for, 0 if every conversation is a case of its own.
+    """
     (directory / "runs").mkdir(parents=True, exist_ok=True)
     tools = specs(bench)
     policy = Policy(
@@ -51,13 +54,16 @@ def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool) -> It
         stream=stream,
     )
     for number in range(runs):
-        path = directory / "runs" / f"case-{number:06d}-r1-{CAMPAIGN}.jsonl.zst"
-        asyncio.run(_one(bench, number, path, policy, tools))
+        case, repetition = number % (cases or runs), number // (cases or runs) + 1
+        path = directory / "runs" / f"case-{case:06d}-r{repetition}-{CAMPAIGN}.jsonl.zst"
+        asyncio.run(_one(bench, number, path, policy, tools, f"case-{case:06d}", repetition))
         yield path
 
 
-async def _one(bench: ModuleType, number: int, path: Path, policy: Policy, tools: Any) -> None:
-    case = case_of(bench, number)
+async def _one(
+    bench: ModuleType, number: int, path: Path, policy: Policy, tools: Any, case_id: str, repetition: int
+) -> None:
+    case = msgspec.structs.replace(case_of(bench, number), id=case_id)
     log = RunLog(path)
     log.append(
         RunStarted(
@@ -67,7 +73,7 @@ async def _one(bench: ModuleType, number: int, path: Path, policy: Policy, tools
             run_id=path.name.removesuffix(".jsonl.zst"),
             case_id=case.id,
             case_kind=case.kind,
-            repetition=1,
+            repetition=repetition,
             attempt=1,
             arm="",
             agent="model",
@@ -107,7 +113,7 @@ async def _one(bench: ModuleType, number: int, path: Path, policy: Policy, tools
 def _record_op(runs: int, cases: int, directory: Path, *, stream: bool) -> dict[str, Any]:
     bench = workload.load(cases)
     began = time.process_time()
-    paths = list(record(bench, directory, runs, stream=stream))
+    paths = list(record(bench, directory, runs, stream=stream, cases=cases))
     return {"cpu_inside_s": time.process_time() - began, "bytes": sum(path.stat().st_size for path in paths)}
 
 

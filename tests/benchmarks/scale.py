@@ -4,9 +4,15 @@
 about 50 KiB of raw events a run (see `tests.synthetic`); `--directory` keeps them for the next time. Decoding is the
 floor: decompress every log, decode every event, typed, and nothing else. Beside Inspect both sides grade the same
 conversations (see `workload`): ours with its start-up, Inspect's without.
+
+The speed-up of two processes is given by the wall clock, which a busy machine spoils, and by CPU: what one process
+spends, over what the parent spends and half of what both workers do, which is the wall time of idle cores.
 """
 
 import argparse
+import json
+import resource
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -32,7 +38,11 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
     repeats = 1 if size > MANY else repeats
     # One after the other and again, so that a busy minute falls on all of them alike.
     rounds = [
-        (_cost(decoding(campaign)), _cost(regrading(campaign)), _cost(regrading(campaign, jobs=2)))
+        (
+            _cost(decoding(campaign)),
+            _cost(regrading(campaign)),
+            measure.operation("scale", "two", "--at", campaign),
+        )
         for _ in range(repeats)
     ]
     decoded, one, two = (measure.middle(list(costs)) for costs in zip(*rounds, strict=True))
@@ -49,8 +59,20 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
         "wall_s": one.wall_s,
         "two_processes_cpu_s": two.cpu_s,
         "two_processes_wall_s": two.wall_s,
-        "speed_up_two_processes": one.wall_s / two.wall_s,
+        "speed_up_two_processes_wall": one.wall_s / two.wall_s,
+        "speed_up_two_processes_cpu": one.cpu_s / (two.printed["own_cpu_s"] + two.printed["workers_cpu_s"] / 2),
     }
+
+
+def _two(campaign: Path) -> dict[str, float]:
+    """Regrade with two workers: CPU seconds of this process, and of both workers."""
+    from replay.graders import load
+    from replay.regrade import Options, regrade
+
+    shutil.rmtree(campaign / "grades", ignore_errors=True)
+    regrade(campaign, load("claims"), Options(jobs=2))
+    own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return {"own_cpu_s": own.ru_utime + own.ru_stime, "workers_cpu_s": workers.ru_utime + workers.ru_stime}
 
 
 def beside_inspect(ours: int, theirs: int, log: Path | None, repeats: int) -> dict[str, Any]:
@@ -98,6 +120,8 @@ def run(sizes: list[int], directory: Path, repeats: int) -> dict[str, Any]:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.scale", description=__doc__)
+    parser.add_argument("--op", choices=("two",))
+    parser.add_argument("--at", type=Path)
     parser.add_argument("--size", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--directory", type=Path, help="where synthetic campaigns are kept (default: a temporary one)")
     parser.add_argument("--repeats", type=int, default=3)
@@ -105,6 +129,9 @@ def main() -> None:
     parser.add_argument("--inspect-size", type=int, default=300)
     parser.add_argument("--inspect-log", type=Path)
     args = parser.parse_args()
+    if args.op is not None:
+        print(json.dumps(_two(args.at)))
+        return
     with tempfile.TemporaryDirectory() as scratch:
         directory = args.directory or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
