@@ -84,6 +84,7 @@ def facts(place: Place, results: ResultFile, models: Mapping[str, str]) -> Facts
     engine = _engine(meta, metadata)
     provider = str((meta.get("policy") or {}).get("provider") or (engine.name.lower() if engine else "not_recorded"))
     policy, unknown, profile = _policy(meta, metadata, provider, tag)
+    notes += _withheld(place)
     date = str(metadata.get("date") or "")
     if not _DATE.fullmatch(date):
         found = _DATE.search(place.campaign)
@@ -195,6 +196,17 @@ def _tag(place: Place, meta: dict[str, Any], models: Mapping[str, str], notes: l
         return models[max(fitting, key=len)], False
     notes.append(f"the model is named after the file, {stem}: nothing else names it")
     return stem, False
+
+
+def _withheld(place: Place) -> Iterator[str]:
+    """Whether the source lists its publishable results of this directory, and this file is none of them."""
+    directory, name = PurePosixPath(place.file.path).parent.name, PurePosixPath(place.file.path).name
+    for key, listed in sorted(place.metadata.items()):
+        if key.startswith("publishable") and isinstance(listed, list):
+            named = {PurePosixPath(str(path)).parts[-2:] for path in listed}
+            if any(parts[0] == directory for parts in named) and (directory, name) not in named:
+                yield "the source does not count this file among its publishable results"
+                return
 
 
 def _engine(meta: dict[str, Any], metadata: dict[str, Any]) -> Engine | None:

@@ -164,7 +164,7 @@ def _shown(published: PublishedTurn, turn: TurnVerdict) -> str:
 
 
 def _finding(claim: ClaimFinding, passed: bool) -> str:
-    group = "{" + " / ".join(claim.group[:3]) + (" / ..." if len(claim.group) > 3 else "") + "}"
+    group = groups_text((claim.group,))
     if claim.role in ("required", "bound"):
         if claim.holds and passed and claim.span is not None:
             return f"ours heard «{claim.span.text}»"

@@ -22,6 +22,8 @@ CLAIMS_ONLY = "claims-only"
 NOT_PUBLISHED = "not_published"
 _PREFIXES = ("korvid-published-", "inspect-published-")
 _CLAIMS_PART = "claims-"
+_SHOWN = 5
+_SHOWN_CHARS = 60
 
 
 def is_published(name: str) -> bool:
@@ -82,8 +84,8 @@ def grade_published(name: str) -> Any:
 
 
 def groups_text(groups: tuple[tuple[str, ...], ...]) -> str:
-    """Groups of alternatives for a person: `{a / b}, {c}`."""
-    return ", ".join("{" + " / ".join(group) + "}" for group in groups)
+    """Groups of alternatives for a person, the first few of each: `{a / b}, {c}`."""
+    return ", ".join("{" + " / ".join(_clipped(group)) + "}" for group in groups)
 
 
 def said_wrong(claims: tuple[ClaimFinding, ...]) -> str:
@@ -93,6 +95,12 @@ def said_wrong(claims: tuple[ClaimFinding, ...]) -> str:
     parts = [f"does not say {groups_text(missing)}"] if missing else []
     parts += [f"says the forbidden {groups_text(forbidden)}"] if forbidden else []
     return " and ".join(parts)
+
+
+def _clipped(group: tuple[str, ...]) -> list[str]:
+    more = ["..."] if len(group) > _SHOWN else []
+    texts = [text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..." for text in group[:_SHOWN]]
+    return texts + more
 
 
 def _source(name: str) -> tuple[str, bool]:

@@ -97,7 +97,14 @@ def test_models_are_the_ones_that_were_served(imported: ImportResult) -> None:
     assert by_campaign["korvid-published-2026-08-04-r2"] == small
     assert by_campaign["korvid-published-2026-08-05-postmerge"] == small
     assert by_campaign["korvid-published-2026-08-04"] >= small | {"llama3.3:70b", "mistral-small3.1", "granite3.2:2b"}
-    assert not [note for campaign in imported.campaigns for note in campaign.notes]
+    assert not [note for each in imported.campaigns for note in each.notes if "model" in note]
+
+
+def test_a_file_that_its_source_withheld_says_so(imported: ImportResult) -> None:
+    noted = {campaign.file: campaign.notes for campaign in imported.campaigns if campaign.notes}
+    assert noted == {
+        "2026-08-04/live-journeys/qwen3-8b.json": ("the source does not count this file among its publishable results",)
+    }
 
 
 def test_scenarios_and_journeys_are_the_published_ones(imported: ImportResult) -> None:
