@@ -92,6 +92,8 @@ class Agent:
             self.conversation.note_interruption(turn.partial)
             self._finish(turn, "interrupted", "", None)
             raise
+        if outcome == "no_usable_call":
+            self.conversation.note_no_answer(turn.partial)
         self._finish(turn, outcome, answer, error)
         return outcome
 

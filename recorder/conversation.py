@@ -13,6 +13,7 @@ from schemas.policy import Limits
 ChatMessage = dict[str, Any]
 
 INTERRUPTED_MARK = "[interrupted]"
+NO_ANSWER_MARK = "[no answer]"
 _PARTIAL_CHARS = 2_000
 _WIRE_SLACK_CHARS = 8_192
 
@@ -67,7 +68,14 @@ class Conversation:
 
     def note_interruption(self, partial: str) -> None:
         """Keep the start of an answer that was cut off, marked as such, so that the next turn can go on."""
-        self.add([{"role": "assistant", "content": f"{partial[:_PARTIAL_CHARS]}\n{INTERRUPTED_MARK}".lstrip()}])
+        self._add_marked(partial, INTERRUPTED_MARK)
+
+    def note_no_answer(self, partial: str) -> None:
+        """End a turn whose last response could not be used: two user messages in a row break strict chat templates."""
+        self._add_marked(partial, NO_ANSWER_MARK)
+
+    def _add_marked(self, partial: str, mark: str) -> None:
+        self.add([{"role": "assistant", "content": f"{partial[:_PARTIAL_CHARS]}\n{mark}".lstrip()}])
 
 
 def _chars(message: ChatMessage) -> int:

@@ -146,6 +146,7 @@ async def test_a_response_with_no_usable_call_ends_the_turn_and_the_next_turn_go
     assert (second.outcome, second.answer) == ("answered", ANSWER.text)
     assert run.result.status == "completed"
     assert [result.error_class for result in run.of(ToolResult)] == ["discarded", "discarded"]
+    assert [message["role"] for message in run.sent(2)] == ["system", "user", "assistant", "user"]
 
 
 BROKEN: list[tuple[Any, str]] = [
