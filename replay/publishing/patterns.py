@@ -9,7 +9,7 @@ import math
 import re
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -17,8 +17,11 @@ from typing import NamedTuple
 MIN_NAME = 3
 """A shorter user or host name is in every text."""
 
-_ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|([\"'/nrt]))?")
-_CONTROL = {"n": "\n", "r": "\r", "t": "\t"}
+_ESCAPES = tuple(
+    (re.compile(rf"\\\\*{letter}"), plain)
+    for letter, plain in (('"', '"'), ("n", "\n"), ("/", "/"), ("t", "\t"), ("r", "\r"), ("'", "'"))
+)
+_REST = re.compile(r"\\+(?:u([0-9a-fA-F]{4}))?")
 _WINDOWS_HOME = re.compile(r"(?i)\b([A-Z]:)\\+(Users)\\+")
 
 
@@ -57,7 +60,9 @@ def flat(text: str) -> str:
         return text
     if ":\\" in text:
         text = _WINDOWS_HOME.sub(r"\1/\2/", text)
-    return _ESCAPED.sub(_unescaped, text)
+    for escape, plain in _ESCAPES:
+        text = escape.sub(plain, text)
+    return _REST.sub(_unescaped, text)
 
 
 def hits(text: str, names: Names) -> Iterator[Hit]:
@@ -66,14 +71,15 @@ def hits(text: str, names: Names) -> Iterator[Hit]:
     if len(lowered) != len(text):
         # A few letters grow in lowercase; positions have to stay those of `text`.
         lowered = "".join(char.lower() if char.isascii() else char for char in text)
+    stretches = list(_LONG.finditer(lowered))
+    joined = "\n".join(stretch[0] for stretch in stretches)
+    for rule in _TOKENS:
+        if any(hint in joined for hint in rule.hints):
+            for stretch in stretches:
+                yield from _by_rule(rule, rule.pattern.finditer(text, stretch.start(), stretch.end()))
     for rule in _RULES:
-        if not any(hint in lowered for hint in rule.hints):
-            continue
-        for found in rule.pattern.finditer(text):
-            group = "value" if "value" in rule.pattern.groupindex else 0
-            value = found.group(group)
-            if not _is_placeholder(value) and rule.accept(value) and not is_public(value):
-                yield Hit(rule.kind, value, found.start(group))
+        if any(hint in lowered for hint in rule.hints):
+            yield from _by_rule(rule, rule.pattern.finditer(text))
     yield from _assigned(text, lowered)
     yield from _named(text, lowered, names)
 
@@ -129,12 +135,16 @@ def masked(value: str) -> str:
     return f"{line[: min(4, len(line) // 3)]}... ({len(value)} characters)"
 
 
+def _by_rule(rule: _Rule, found: Iterable[re.Match[str]]) -> Iterator[Hit]:
+    group = "value" if "value" in rule.pattern.groupindex else 0
+    for match in found:
+        value = match.group(group)
+        if not _is_placeholder(value) and rule.accept(value) and not is_public(value):
+            yield Hit(rule.kind, value, match.start(group))
+
+
 def _unescaped(found: re.Match[str]) -> str:
-    if found[1] is not None:
-        return chr(int(found[1], 16))
-    if found[2] is not None:
-        return _CONTROL.get(found[2], found[2])
-    return "\\"
+    return "\\" if found[1] is None else chr(int(found[1], 16))
 
 
 def _bounded(word: str) -> str:
@@ -301,9 +311,13 @@ _FORMATS: tuple[tuple[tuple[str, ...], str], ...] = (
 """Tokens that are told by their own form: what must be there, in lowercase, and the form."""
 
 _BEFORE = r"(?<![A-Za-z0-9])"
-_RULES: tuple[_Rule, ...] = (
+_LONG = re.compile(r"[a-z0-9_+/=.:-]{20,}")
+"""What every token is, in lowercase: a long stretch of these. Looking for those first is ten times as fast."""
+_TOKENS: tuple[_Rule, ...] = (
     *(_Rule("token", hints_, re.compile(_BEFORE + form)) for hints_, form in _FORMATS),
     _Rule("token", ("sk-",), re.compile(_BEFORE + r"sk-[A-Za-z0-9_-]{20,}"), _has_token_body),
+)
+_RULES: tuple[_Rule, ...] = (
     _Rule(
         "private_key",
         ("private key",),

@@ -125,12 +125,14 @@ def _prepared(
     facts = read_facts(source) if source.is_dir() else None
     if facts is not None and facts.reasons and not options.allow_unpublishable:
         raise WorkError(_unpublishable(source, facts))
+    note(f"{source}: packing and searching for private texts")
     stage = copied(source, work)
     scanned = scan(stage, files_of(stage), names)
     redaction = None
     if scanned.findings:
         if not options.redact or not scanned.searchable:
             raise PrivateTextsError(_private(source, scanned), scanned.findings)
+        note(f"{source}: replacing {len(scanned.findings)} private texts and grading again")
         redaction = redacted(stage, work, scanned, names, note)
     publication = completed(stage, supersedes=options.supersedes, redaction=redaction)
     last = scan(stage, [stage / name for name in _MADE], names)

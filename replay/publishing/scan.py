@@ -30,6 +30,7 @@ _MAX_WINDOW = 1 << 27
 _CHUNK = 1 << 16
 NOT_SEARCHABLE = "not_searchable"
 TORN_END = "torn end"
+_BATCH_CHARS = 1 << 17
 _SHORT = 200
 """Characters up to which a cell of a grade file is remembered as searched."""
 
@@ -92,7 +93,7 @@ def _search(
     for path in files:
         name = path.relative_to(directory).as_posix()
         try:
-            for text in _texts(path, name):
+            for text in _suspects(_texts(path, name), names):
                 for hit in hits(text.text, names):
                     if only_names and not hit.word:
                         continue
@@ -102,6 +103,20 @@ def _search(
         except _NotSearchableError as error:
             findings.append(Finding(name, 0, NOT_SEARCHABLE, str(error)))
     return findings, found
+
+
+def _suspects(texts: Iterable[_Text], names: Names) -> Iterator[_Text]:
+    """The texts that may hold something: many are searched at once, and one by one only where that found something."""
+    batch: list[_Text] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text.text)
+        if size > _BATCH_CHARS:
+            if next(hits("\n".join(held.text for held in batch), names), None) is not None:
+                yield from batch
+            batch, size = [], 0
+    yield from batch
 
 
 class _NotSearchableError(Exception):
