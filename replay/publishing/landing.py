@@ -15,7 +15,7 @@ import msgspec
 
 from replay.publishing.limits import BRANCH
 from replay.publishing.repository import Git, said
-from replay.publishing.trees import Placed, Staged, joined, with_new
+from replay.publishing.trees import Placed, Staged, joined, refuse_other, with_new
 from schemas.errors import UsageError, WorkError
 
 ATTEMPTS = 24
@@ -98,6 +98,8 @@ def preview(git: Git, target: Target, staged: Sequence[Staged]) -> list[str]:
             while f"{wanted}-{number}" in listed:
                 number += 1
             wanted = f"{wanted}-{number}"
+        elif wanted in listed:
+            refuse_other(git, listed[wanted], one)
         names.append(wanted)
     return names
 

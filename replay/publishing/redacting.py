@@ -134,6 +134,8 @@ def _regraded(stage: Path, made: Path, note: Callable[[str], None]) -> tuple[lis
         beside = made / GRADES / Path(again.grade_file).with_suffix(".json").name
         beside.write_bytes(msgspec.json.format(msgspec.json.encode(again), indent=1) + b"\n")
         moved += _moved(stage / GRADES / receipt.grade_file, made / GRADES / again.grade_file)
+    others = sorted(path.name for path in (stage / GRADES).iterdir() if path.suffix not in (".parquet", ".json"))
+    dropped += others
     if not receipts_of(made):
         raise WorkError(f"{stage.name}: none of its grades can be computed again from the redacted logs")
     return dropped, moved

@@ -98,18 +98,22 @@ def _place(git: Git, campaigns: dict[str, Entry], one: Staged, tree: str) -> tup
         return f"{wanted}-{number}", False
     if wanted not in campaigns:
         return wanted, False
-    differing = _differing(git, campaigns[wanted].sha, tree)
-    if not differing - _DERIVED:
-        return wanted, True
-    raise WorkError(
-        f"{CAMPAIGNS}/{wanted}: published already with other content ({', '.join(sorted(differing)[:6])}); what is "
-        f"published never changes: publish a correction with --supersedes {CAMPAIGNS}/{wanted}"
-    )
+    refuse_other(git, campaigns[wanted], one)
+    return wanted, True
 
 
-def _differing(git: Git, first: str, second: str) -> set[str]:
-    listed = git.run("diff-tree", "-r", "-z", "--name-only", first, second).stdout.decode("utf-8", "surrogateescape")
-    return {name for name in listed.split("\0") if name}
+def refuse_other(git: Git, published: Entry, one: Staged) -> None:
+    """Raises `WorkError` if a published directory is not this one, but for what a newer build may render otherwise."""
+    held = git.entries(published.sha).get(SUMS)
+    there = set(git.blob(held.sha).decode(errors="replace").splitlines()) if held else set()
+    here = set((one.directory / SUMS).read_text().splitlines())
+    differing = {line[66:] for line in there ^ here} - _DERIVED
+    if differing or held is None:
+        where = f"{CAMPAIGNS}/{published.name}"
+        raise WorkError(
+            f"{where}: published already with other content ({', '.join(sorted(differing)[:6]) or SUMS}); what is "
+            f"published never changes: publish a correction with --supersedes {where}"
+        )
 
 
 def _listed(campaigns: dict[str, Entry]) -> str:

@@ -16,6 +16,8 @@ RANDOM = "Zq81mNcV0bX72kLs93RtYw55aB6cD7eF8gH9iJ0k"
 PRIVATE = [
     ("token", f"sk-{RANDOM}"),
     ("token", f"sk-proj-{RANDOM[:20]}_{RANDOM[20:]}"),
+    ("token", "sk-abc123secretkey456"),
+    ("email", "alice@example.com"),
     ("token", f"sk-ant-api03-{RANDOM}"),
     ("token", f"ghp_{RANDOM[:36]}"),
     ("token", f"github_pat_{RANDOM}"),
@@ -64,7 +66,7 @@ HARMLESS = [
     "image: registry.example.com/shop/api@sha256:0f8fad5bd9cb469fa16570867728950e0f8fad5bd9cb469fa16570867728950e",
     "system:serviceaccount:kube-system:deployment-controller",
     "10.244.1.17 dialed 10.96.0.10:53",
-    "user@example.com and ops@shop.svc.cluster.local",
+    "app@db.shop.svc.cluster.local and ops@shop.svc",
     "disk-pressure-eviction-threshold and sk-some-words-with-hyphens-only",
     "getty@tty1.service claims@1-recorded-7240d73476b292dd.json",
     "git@github.com:acme/shop.git",

@@ -71,6 +71,8 @@ def test_a_published_directory_never_changes_and_a_correction_is_one_of_its_own(
     regrade(campaign, load("claims@2"), RegradeOptions())
     with pytest.raises(WorkError, match=r"grades/claims@2.*--supersedes campaigns/"):
         publish_one(campaign, repository)
+    with pytest.raises(WorkError, match=r"grades/claims@2.*--supersedes campaigns/"):
+        publish_one(campaign, repository, dry_run=True)
     second = publish_one(campaign, repository, supersedes=campaign.name)
     third = publish_one(campaign, repository, supersedes=campaign.name)
     assert second.landed is not None
