@@ -20,6 +20,9 @@ MAX_CHARS = 4_000_000
 MAX_DEPTH = 40
 """Levels of nesting; a Pod manifest has about 12."""
 
+_PATH_PART = 200
+"""Characters of a key that a message shows."""
+
 MAX_DIGITS = 18
 """Characters of a whole number: what a signed 64-bit number always holds."""
 
@@ -67,6 +70,29 @@ def _short(value: object) -> str:
     return repr(text) if isinstance(value, str) else text
 
 
+_Where = tuple["_Where", "str | int"] | None
+"""Where in the document: the place above and the key or number below it. As text only once something is wrong: a long
+key spelled out for each of many items would cost their product."""
+
+
+def _shown(where: _Where) -> str:
+    parts: list[str | int] = []
+    while where is not None:
+        where, part = where
+        parts.append(part)
+    text = ""
+    for part in reversed(parts):
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part[:_PATH_PART]}" if text else part[:_PATH_PART]
+    return text
+
+
+def _problem(file: str, where: _Where, what: str, value: object, way_out: str) -> CaseError:
+    return problem(file, _shown(where), what, value, way_out)
+
+
 class _Events:
     """The events of a document, one ahead, with anchors, aliases and tags already refused."""
 
@@ -74,73 +100,73 @@ class _Events:
         self.file = file
         self._events: Iterator[Any] = yaml.parse(text, Loader=_LOADER)
 
-    def take(self, path: str) -> Any:
+    def take(self, where: _Where) -> Any:
         event = next(self._events)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise problem(self.file, path, "anchors and aliases are refused", event.anchor, "write the value out")
+            raise _problem(self.file, where, "anchors and aliases are refused", event.anchor, "write the value out")
         if getattr(event, "tag", None) is not None:
-            raise problem(self.file, path, "tags are refused", event.tag, "write a plain value")
+            raise _problem(self.file, where, "tags are refused", event.tag, "write a plain value")
         return event
 
 
 def _document(events: _Events) -> Any:
-    events.take("")
-    first = events.take("")
+    events.take(None)
+    first = events.take(None)
     if isinstance(first, yaml.StreamEndEvent):
         raise problem(events.file, "", "the file is empty", None, "write one case in it")
-    value = _value(events, events.take(""), "", 0)
-    events.take("")
-    if not isinstance(events.take(""), yaml.StreamEndEvent):
+    value = _value(events, events.take(None), None, 0)
+    events.take(None)
+    if not isinstance(events.take(None), yaml.StreamEndEvent):
         raise problem(events.file, "", "more than one document", None, "put each case in a file of its own")
     return value
 
 
-def _value(events: _Events, event: Any, path: str, depth: int) -> Any:
+def _value(events: _Events, event: Any, where: _Where, depth: int) -> Any:
     if depth > MAX_DEPTH:
-        raise problem(events.file, path, f"nested deeper than {MAX_DEPTH} levels", None, "flatten it")
+        raise _problem(events.file, where, f"nested deeper than {MAX_DEPTH} levels", None, "flatten it")
     if isinstance(event, yaml.ScalarEvent):
-        return _scalar(events.file, path, event.value) if _is_plain(event) else event.value
+        return _scalar(events.file, where, event.value) if _is_plain(event) else event.value
     if isinstance(event, yaml.SequenceStartEvent):
-        return _sequence(events, path, depth)
-    return _mapping(events, path, depth)
+        return _sequence(events, where, depth)
+    return _mapping(events, where, depth)
 
 
 def _is_plain(event: Any) -> bool:
     return not event.style
 
 
-def _sequence(events: _Events, path: str, depth: int) -> list[Any]:
+def _sequence(events: _Events, where: _Where, depth: int) -> list[Any]:
     items: list[Any] = []
-    while not isinstance(event := events.take(f"{path}[{len(items)}]"), yaml.SequenceEndEvent):
-        items.append(_value(events, event, f"{path}[{len(items)}]", depth + 1))
+    while not isinstance(event := events.take((where, len(items))), yaml.SequenceEndEvent):
+        items.append(_value(events, event, (where, len(items)), depth + 1))
     return items
 
 
-def _mapping(events: _Events, path: str, depth: int) -> dict[str, Any]:
+def _mapping(events: _Events, where: _Where, depth: int) -> dict[str, Any]:
     items: dict[str, Any] = {}
-    while not isinstance(event := events.take(path), yaml.MappingEndEvent):
-        key = _key(events.file, path, event)
-        below = f"{path}.{key}" if path else key
+    while not isinstance(event := events.take(where), yaml.MappingEndEvent):
+        key = _key(events.file, where, event)
+        below = (where, key)
         if key in items:
-            raise problem(events.file, below, "the key stands here twice", key, "keep one of them")
+            raise _problem(events.file, below, "the key stands here twice", key, "keep one of them")
         items[key] = _value(events, events.take(below), below, depth + 1)
     return items
 
 
-def _key(file: str, path: str, event: Any) -> str:
+def _key(file: str, where: _Where, event: Any) -> str:
     if not isinstance(event, yaml.ScalarEvent):
-        raise problem(file, path, "a key must be text, not a list or a mapping", None, "write a plain word")
+        raise _problem(file, where, "a key must be text, not a list or a mapping", None, "write a plain word")
     if not _is_plain(event):
         return str(event.value)
     if event.value == "<<":
-        raise problem(file, path, "merge keys are refused", "<<", "write the keys out")
-    key = _scalar(file, f"{path}.{event.value}" if path else event.value, event.value)
+        raise _problem(file, where, "merge keys are refused", "<<", "write the keys out")
+    key = _scalar(file, (where, event.value), event.value)
     if not isinstance(key, str):
-        raise problem(file, path, "a key must be text", event.value, f'quote it: "{event.value}"')
+        raise _problem(file, where, "a key must be text", event.value, f'quote it: "{event.value}"')
     return key
 
 
-def _scalar(file: str, path: str, text: str) -> Any:
+def _scalar(file: str, where: _Where, text: str) -> Any:
     """What an unquoted scalar means, where all readers of YAML agree on that."""
     if text in {"", "~", "null"}:
         return None
@@ -148,36 +174,36 @@ def _scalar(file: str, path: str, text: str) -> Any:
         return text == "true"
     if text.lower() in _BOOL_WORDS:
         way = f'quote it if text is meant ("{text}"), else write true or false'
-        raise problem(file, path, "some YAML readers take this word for a boolean", text, way)
+        raise _problem(file, where, "some YAML readers take this word for a boolean", text, way)
     if _INT.fullmatch(text) and len(text) <= MAX_DIGITS:
         return int(text)
     if _FLOAT.fullmatch(text) and repr(float(text)) == text:
         return float(text)
     if _NUMBER_SOMEWHERE.fullmatch(text):
         way = f'quote it if text is meant ("{text}"), else write the number in plain decimal'
-        raise problem(file, path, "YAML readers disagree on this number, or forget how it is written", text, way)
+        raise _problem(file, where, "YAML readers disagree on this number, or forget how it is written", text, way)
     if _TIME.fullmatch(text) or _DATE.fullmatch(text):
-        return _moment(file, path, text)
+        return _moment(file, where, text)
     if text in {"=", "Null", "NULL"}:
-        raise problem(file, path, "YAML readers disagree on this word", text, f'quote it: "{text}"')
+        raise _problem(file, where, "YAML readers disagree on this word", text, f'quote it: "{text}"')
     return text
 
 
-def _moment(file: str, path: str, text: str) -> datetime | date:
+def _moment(file: str, where: _Where, text: str) -> datetime | date:
     """A timestamp; one without an offset is UTC."""
     try:
         if _DATE.fullmatch(text):
             return date.fromisoformat(text)
         moment = datetime.fromisoformat(text.upper())
     except ValueError:
-        raise problem(file, path, "looks like a timestamp and is none", text, f'quote it: "{text}"') from None
+        raise _problem(file, where, "looks like a timestamp and is none", text, f'quote it: "{text}"') from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def reads_as_text(text: str) -> bool:
     """Whether `text`, written without quotes, is read as that very text: what a writer of cases needs to know."""
     try:
-        value = _scalar("", "", text)
+        value = _scalar("", None, text)
     except CaseError:
         return False
     return isinstance(value, str)

@@ -15,17 +15,21 @@ import msgspec
 from schemas.codec import parse_json
 from schemas.events import EmittedCall
 
-_OBJECT_START = re.compile(r"\{")
+_OBJECT_START = re.compile(r"\{(?=\s*\")")
+_JSON_ENDS = frozenset('}]"le0123456789')
+"""The characters that a JSON text can end in."""
 _ARGUMENT_KEYS = ("arguments", "parameters")
 
 
 class _Open(msgspec.Struct):
-    """A call that is still growing."""
+    """A call that is still growing; `place` is its number among the calls, `last` its last character but for blanks."""
 
     index: int | None
+    place: int
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = []
+    last: str = ""
 
 
 class CallAssembly:
@@ -33,6 +37,9 @@ class CallAssembly:
 
     def __init__(self) -> None:
         self._calls: list[_Open] = []
+        # By index, and under None whatever the index: the newest call, and the newest of each id.
+        self._newest: dict[int | None, _Open] = {}
+        self._by_id: dict[tuple[int | None, str], _Open] = {}
 
     def __bool__(self) -> bool:
         return bool(self._calls)
@@ -40,8 +47,7 @@ class CallAssembly:
     def whole(self, entries: Any) -> None:
         """Entries of which each is a complete call."""
         for entry in _entries(entries):
-            self._calls.append(_Open(None))
-            self._extend(self._calls[-1], entry)
+            self._extend(self._begin(None), entry)
 
     def fragments(self, entries: Any) -> None:
         """Entries of a streamed delta: each begins a call or continues one."""
@@ -49,8 +55,7 @@ class CallAssembly:
             call = self._continued(entry)
             if call is None:
                 index = entry.get("index")
-                call = _Open(index if isinstance(index, int) else None)
-                self._calls.append(call)
+                call = self._begin(index if isinstance(index, int) else None)
             self._extend(call, entry)
 
     def emitted(self, request: int) -> tuple[EmittedCall, ...]:
@@ -59,32 +64,45 @@ class CallAssembly:
             EmittedCall(
                 id=call.id or f"call-{request}-{number}",
                 name=call.name,
-                arguments=call.arguments,
+                arguments="".join(call.arguments),
                 id_synthesised=not call.id,
             )
             for number, call in enumerate(self._calls, 1)
         )
 
+    def _begin(self, index: int | None) -> _Open:
+        call = _Open(index, len(self._calls))
+        self._calls.append(call)
+        self._newest[index] = self._newest[None] = call
+        return call
+
     def _continued(self, entry: dict[str, Any]) -> _Open | None:
         index, call_id, name = entry.get("index"), _text(entry.get("id")), _text(_function(entry).get("name"))
-        same = [call for call in self._calls if call.index == index] if isinstance(index, int) else self._calls
-        if not same:
+        key = index if isinstance(index, int) else None
+        last = self._newest.get(key)
+        if last is None:
             return None
-        last = same[-1]
         if call_id and last.id:
-            return next((call for call in reversed(same) if call.id == call_id), None)
+            return self._by_id.get((key, call_id))
         if not name or not last.name:
             # A bare fragment, or the name that follows an id.
             return last
-        if name != last.name or _is_json(last.arguments):
+        if name != last.name or _is_json(last):
             return None
         return last
 
     def _extend(self, call: _Open, entry: dict[str, Any]) -> None:
         function = _function(entry)
-        call.id = call.id or _text(entry.get("id"))
+        if not call.id and (call_id := _text(entry.get("id"))):
+            call.id = call_id
+            for key in (call.index, None):
+                known = self._by_id.get((key, call_id))
+                if known is None or known.place < call.place:
+                    self._by_id[key, call_id] = call
         call.name = call.name or _text(function.get("name"))
-        call.arguments += _raw_arguments(function.get("arguments"))
+        if piece := _raw_arguments(function.get("arguments")):
+            call.arguments.append(piece)
+            call.last = piece.rstrip()[-1:] or call.last
 
 
 def calls_in_content(text: str, tool_names: Collection[str], *, request: int = 0) -> tuple[EmittedCall, ...]:
@@ -145,9 +163,12 @@ def _raw_arguments(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _is_json(text: str) -> bool:
+def _is_json(call: _Open) -> bool:
+    """Whether the arguments so far are whole JSON. Parsing a growing text with each piece would cost its square."""
+    if call.last not in _JSON_ENDS:
+        return False
     try:
-        parse_json(text)
+        parse_json("".join(call.arguments))
     except (ValueError, RecursionError):
         return False
     return True

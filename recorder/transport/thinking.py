@@ -4,8 +4,11 @@ Some chat templates open the section themselves, so a stream may begin inside it
 before such a closing tag was thinking too.
 """
 
+import re
+
 _OPEN = "<think>"
 _CLOSE = "</think>"
+_TAG = re.compile(f"({_OPEN}|{_CLOSE})")
 
 
 class ThinkSplitter:
@@ -30,22 +33,21 @@ class ThinkSplitter:
 
     def feed(self, text: str) -> str:
         """Take a piece and give what of it is visible for certain; the beginning of a tag is held back."""
-        self._held += text
-        shown = ""
-        while (found := _first_tag(self._held)) is not None:
-            at, tag = found
-            shown += self._take(self._held[:at])
-            self._held = self._held[at + len(tag) :]
+        # Texts and tags in turn; the last text may end in the beginning of a tag.
+        *whole, self._held = _TAG.split(self._held + text)
+        shown: list[str] = []
+        for before, tag in zip(whole[::2], whole[1::2], strict=True):
+            shown.append(self._take(before))
             if tag == _CLOSE and not self._inside:
                 self._thinking += self._visible
                 self._visible = []
-                shown = ""
+                shown = []
             self._inside = tag == _OPEN
             self._trim = tag == _CLOSE
         keep = _tag_prefix(self._held)
         ready = self._held[: len(self._held) - keep]
         self._held = self._held[len(ready) :]
-        return shown + self._take(ready)
+        return "".join(shown) + self._take(ready)
 
     def finish(self) -> str:
         """Give what was held back, at the end of the stream."""
@@ -62,11 +64,6 @@ class ThinkSplitter:
             self._trim = not text
         self._visible.append(text)
         return text
-
-
-def _first_tag(text: str) -> tuple[int, str] | None:
-    found = [(at, tag) for tag in (_OPEN, _CLOSE) if (at := text.find(tag)) >= 0]
-    return min(found) if found else None
 
 
 def _tag_prefix(text: str) -> int:

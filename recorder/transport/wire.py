@@ -44,7 +44,7 @@ class WireReader:
     def __init__(self, dialect: Dialect, framing: Framing) -> None:
         self._dialect = dialect
         self._framing = framing
-        self._held = b""
+        self._held: list[bytes] = []
         self._data: list[str] = []
         self._content = ThinkSplitter()
         self._reasoning: list[str] = []
@@ -68,15 +68,16 @@ class WireReader:
 
     def feed(self, data: bytes, at: float) -> str:
         """Take raw bytes that arrived `at` and give the text that became visible."""
-        self._held += data
-        if self._framing == "document":
+        self._held.append(data)
+        if self._framing == "document" or b"\n" not in data:
             return ""
-        *lines, self._held = self._held.split(b"\n")
+        *lines, rest = b"".join(self._held).split(b"\n")
+        self._held = [rest]
         return "".join(self._line(line, at) for line in lines)
 
     def finish(self, at: float) -> str:
         """The body has ended: read what is left and give the text that became visible."""
-        held, self._held = self._held, b""
+        held, self._held = b"".join(self._held), []
         shown = ""
         if self._framing == "document":
             shown += self._document(held, at, whole=True)

@@ -1,0 +1,1 @@
+"""Whatever bytes come in, only our own errors come out, and work grows with the input and not with its square."""
