@@ -45,7 +45,8 @@ class Imported(_Data, frozen=True):
 
     `format` is the kind of source (`korvid`, `inspect`), `campaign` its name there. `file` is the path within the
     source, `sha256` that of its bytes; `place` is where the run lies in it. `archive` (its file name) and
-    `archive_sha256` are of the archive that held the file, if one did. `profile` is a label from before there were tiers, as it was written.
+    `archive_sha256` are of the archive that held the file, if one did. `profile` is a label from before there were
+    tiers, as it was written.
     `rubric` says whose rubric stands in the log. `unmapped` keeps, under their own names, values for which no event
     has a place.
     """
