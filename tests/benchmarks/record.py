@@ -161,15 +161,16 @@ def _theirs(runs: int, repeats: int) -> tuple[measure.Cost, measure.Cost]:
     return measure.median(once, repeats), measure.median(lambda: inspect("workload", "--runs", runs), repeats)
 
 
-def run(size: int, repeats: int) -> dict[str, Any]:
-    """The figures. Raises `workload.Missing`."""
+def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
+    """The figures; sizes are runs. Raises `workload.Missing`."""
     append = _ours("append", size, repeats).printed
     texts = _ours("texts", size, repeats).printed["cpu_inside_s"] / size
     ours = {op: _ours(op, size, repeats).printed["cpu_inside_s"] / size - texts for op in ("document", "stream")}
-    run, theirs_texts = _theirs(size, repeats)
-    theirs = (run.printed["cpu_inside_s"] - theirs_texts.printed["cpu_inside_s"]) / size
+    run, theirs_texts = _theirs(their_size, repeats)
+    theirs = (run.printed["cpu_inside_s"] - theirs_texts.printed["cpu_inside_s"]) / their_size
     return {
         "runs": size,
+        "inspect_runs": their_size,
         "repeats": repeats,
         "events_a_run": append["events_a_run"],
         "append_us_an_event": append["cpu_inside_s"] / append["events"] * 1e6,
@@ -178,6 +179,7 @@ def run(size: int, repeats: int) -> dict[str, Any]:
         "ours_document_ms_a_run": ours["document"] * 1e3,
         "ours_stream_ms_a_run": ours["stream"] * 1e3,
         "inspect_ms_a_run": theirs * 1e3,
+        "inspect_over_append": theirs / (append["cpu_inside_s"] / size * 1e3) * 1e3,
         "inspect_over_ours_document": theirs / ours["document"],
         "inspect_over_ours_stream": theirs / ours["stream"],
         "least_ratio_asked": 30,
@@ -189,12 +191,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=__doc__)
     parser.add_argument("--op", choices=("append", "texts", "document", "stream"))
     parser.add_argument("--size", type=int, default=300)
+    parser.add_argument("--inspect-size", type=int, default=60)
     parser.add_argument("--cases", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--directory", type=Path)
     args = parser.parse_args()
     if args.op is None:
-        measure.save("record", run(args.size, args.repeats))
+        measure.save("record", run(args.size, args.inspect_size, args.repeats))
         return
     if args.op == "append":
         found = _append_op(args.size)
