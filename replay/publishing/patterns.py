@@ -266,8 +266,8 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    r"--?(?:[a-z-]*-)?(?:password|passwd|token|api-key|secret|key-data)[ \t\"',]{1,4}"
-    r"(?P<value>[^\s\"',;&<>{}()|\\]{8,4096})",
+    r"(?<![A-Za-z0-9-])--?(?:[a-z-]*-)?(?:password|passwd|token|api-key|secret|key-data)[ \t\"',]{1,4}"
+    r"(?P<value>(?!-)[^\s\"',;&<>{}()|\\]{8,4096})",
     re.IGNORECASE,
 )
 

@@ -55,6 +55,8 @@ PRIVATE = [
 ]
 
 HARMLESS = [
+    "create secret docker-registry your-username:your-password --docker-server=https://index.docker.io/v2",
+    "--password --output=json3File9",
     "token: unexpected status: 401 Unauthorized",
     'secret "db-credentials-9x8f7" not found',
     "automountServiceAccountToken: false",
