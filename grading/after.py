@@ -10,6 +10,7 @@ from grading.lexicon import (
     ABSENT,
     ADDITIVE,
     ADVERBS,
+    ARTICLES,
     AUXILIARIES,
     BLAME,
     BLAME_ADJECTIVES,
@@ -17,14 +18,18 @@ from grading.lexicon import (
     DETERMINERS,
     EVENTS,
     FAULTS,
+    FINITE,
     FUNCTION_WORDS,
     GENERIC,
     LABEL_NOUNS,
+    LABEL_WORDS,
     LIMITS,
+    PAST,
     PREPOSITIONS,
     PROBLEM_NOUNS,
     REACHED,
     RULED_OUT,
+    SUBJECTS,
     SUGGESTING,
 )
 from grading.text import LINE, Text
@@ -113,6 +118,29 @@ def is_denial_label(words: Sequence[str]) -> bool:
     return tuple(words[:2]) in (("red", "herrings"), ("red", "herring"), ("non", "issues"), ("false", "leads"))
 
 
+def names_something(label: Sequence[str]) -> bool:
+    """Whether a heading of denial says of what it speaks (`Not a fault of billing`, unlike `Not the cause`)."""
+    return any(word not in LABEL_WORDS and not is_adverb(word) for word in label)
+
+
+def denies_its_subject(label: Sequence[str]) -> bool:
+    """Whether what looks like a heading is a sentence about a subject of its own (`the image is not the problem`)."""
+    verb = next((place for place, word in enumerate(label) if word in AUXILIARIES and word != "s"), 0)
+    return names_something(label[:verb])
+
+
+def is_main_clause(words: Sequence[str]) -> bool:
+    """Whether these words are a statement with a verb, and no bare item of a list (`the image pull`, `OOMKilled`)."""
+    for place, word in enumerate(words):
+        if word in FINITE or (word in AUXILIARIES and word != "s"):
+            return place > 0
+        if place + 1 < len(words) and word in SUBJECTS:
+            return True
+        if place > 1 and word in ARTICLES and words[place - 1] not in FUNCTION_WORDS:
+            return True
+    return len(words) > 2 and words[0] in ARTICLES and words[-1] in PAST
+
+
 def _skip(words: Sequence[str], place: int) -> int:
     while place < len(words) and (words[place] in AUXILIARIES or is_adverb(words[place]) or words[place] == "to"):
         place += 1
@@ -146,6 +174,9 @@ def _negated_predicate(
     if place >= len(words):
         return False
     word = words[place]
+    if word == "fault" and place + 1 < len(words) and words[place + 1] == "of":
+        # Not whose fault it is: that leaves standing what happened.
+        return False
     if nouns:
         return word in LABEL_NOUNS or word in BLAME
     return word in faults or word in BLAME or word in FAULTS or (word == "longer" and _blamed(words, place + 1))

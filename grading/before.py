@@ -60,7 +60,9 @@ def denied_before(text: Text, first: int, last: int, role: Role, rules: Rules) -
     """Whether the match from token `first` to `last` is denied by what stands before it."""
     clause = text.clause[first]
     scope = scope_of(text, clause, rules)
-    decided = _walk(scope, text.place[first], text.place[last], role, rules)
+    # A match that reaches over a break of its own ends, for this clause, where the clause ends.
+    end = text.place[last] if text.clause[last] == clause else len(scope.words) - 1
+    decided = _walk(scope, text.place[first], end, role, rules)
     if decided is None and rules.negated_lists:
         return _denied_in_list(text, clause, text.place[first], role, rules)
     return bool(decided)

@@ -201,7 +201,8 @@ CHANGES: tuple[Change, ...] = (
         "one_sentence",
         "A phrase does not reach over a sentence, and a dot inside a name ends none",
         """`Check the image. Pull it again` satisfied `image pull`, and `the pod in a.b is not` lost its negator at the
-        dot. Parentheses are stepped over, so that what follows them goes on with the clause.""",
+        dot. Parentheses are stepped over, so that what follows them goes on with the clause. A break that stands in the
+        keyword itself (`low on resource: memory`) may be crossed where it stands.""",
     ),
     _change(
         "R-03",
@@ -242,7 +243,8 @@ CHANGES: tuple[Change, ...] = (
         "labels",
         "Labels, table cells and values beside a name are read with it",
         """`Ruled out: OOMKilled`, `| OOMKilled | no |` and `OOMKilled (ruled out)` were read as blaming it, and a
-        negator in one cell reached into the next.""",
+        negator in one cell reached into the next. A heading is one only if it is not a sentence of its own: `not a
+        fault of billing: it opens a pool, the connection is refused` sets nothing aside.""",
     ),
     _change(
         "R-09",
@@ -261,7 +263,8 @@ CHANGES: tuple[Change, ...] = (
         "R-11",
         "visible_answer",
         "Leaked thinking is not the answer",
-        """A model's thinking that leaked into its answer between tags named every cause it weighed.""",
+        """A model's thinking that leaked into its answer between tags named every cause it weighed. A closing tag
+        alone hides what stands before it only if an answer follows; an opening one alone hides the rest.""",
     ),
     _change(
         "R-12",

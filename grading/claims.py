@@ -3,8 +3,6 @@
 There is no handling of hedges: `might be OOM` is a claim, and naming two causes trips the forbidden groups by design.
 """
 
-import re
-
 from grading.before import Role
 from grading.binding import bound_finding
 from grading.frame import set_aside
@@ -12,13 +10,11 @@ from grading.matching import compiled, matches
 from grading.polarity import rejection
 from grading.rules import Rules
 from grading.text import Text, cut
+from grading.thoughts import without_thoughts
 from schemas.cases import RubricTurn
 from schemas.verdicts import ClaimFinding, Span
 
 _MAX_REJECTED = 8
-_OPEN_THOUGHT = re.compile(r"<(think|thinking|thought)>", re.IGNORECASE)
-_CLOSE_THOUGHT = re.compile(r"</(?:think|thinking|thought)>", re.IGNORECASE)
-_NOT_SPACE = re.compile(r"\S")
 
 
 def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules) -> tuple[ClaimFinding, ...]:
@@ -44,27 +40,8 @@ def claims_hold(findings: tuple[ClaimFinding, ...], rules: Rules) -> bool:
 
 
 def visible(answer: str, rules: Rules) -> str:
-    """The answer with leaked thinking blanked out, at unchanged offsets."""
-    if not rules.visible_answer or "<" not in answer:
-        return answer
-    close = _CLOSE_THOUGHT.search(answer)
-    opening = _OPEN_THOUGHT.search(answer)
-    pieces: list[str] = []
-    at = 0
-    if close and (opening is None or close.start() < opening.start()):
-        pieces.append(_blank(answer[: close.end()]))
-        at = close.end()
-    while opening := _OPEN_THOUGHT.search(answer, at):
-        close = _CLOSE_THOUGHT.search(answer, opening.end())
-        end = close.end() if close else len(answer)
-        pieces += [answer[at : opening.start()], _blank(answer[opening.start() : end])]
-        at = end
-    pieces.append(answer[at:])
-    return "".join(pieces)
-
-
-def _blank(stretch: str) -> str:
-    return _NOT_SPACE.sub(" ", stretch)
+    """The answer with leaked thinking blanked out, at unchanged offsets. See `grading.thoughts`."""
+    return without_thoughts(answer) if rules.visible_answer and "<" in answer else answer
 
 
 def _group(

@@ -1,6 +1,14 @@
 """How a match is framed by what surrounds its clause: questions, suppositions, labels, table cells, continuations."""
 
-from grading.after import after_tail, following_words, is_denial, is_denial_label
+from grading.after import (
+    after_tail,
+    denies_its_subject,
+    following_words,
+    is_denial,
+    is_denial_label,
+    is_main_clause,
+    names_something,
+)
 from grading.clear import is_all_clear
 from grading.lexicon import (
     COPULAS,
@@ -17,6 +25,8 @@ from grading.text import CELL, COLON, COMMA, DASH, LINE, OPEN, QUESTION, STOP, T
 
 _JOINTS = COLON | DASH | CELL | OPEN | QUESTION
 _BULLETS = ("-", "*", "+", "•")
+_LABEL_TOKENS = 10
+_CLAUSE_TOKENS = 20
 
 
 def statement_continues(text: Text, first: int, last: int) -> bool:
@@ -100,25 +110,33 @@ def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:
 
 
 def set_aside(text: Text) -> frozenset[int]:
-    """The clauses that stand under a label such as `Ruled out:`, on its line or as the bullets below it."""
+    """The clauses that stand under a label such as `Ruled out:`, on its line or as the bullets below it.
+
+    A sentence that ends in a colon is not a label for the sentence that it introduces: `not a fault of billing: it
+    opens a pool, the connection is refused` sets nothing aside.
+    """
     aside: set[int] = set()
-    labelled = listing = False
+    labelled = listing = introducing = False
     for clause, indexes in enumerate(text.clauses):
         first, last = indexes[0], indexes[-1]
         opening, closing = text.gaps[first], text.gaps[last + 1]
         if opening & LINE:
             listing = listing and _is_bullet(text, first)
-            labelled = listing
+            labelled, introducing = listing, False
         elif opening & (STOP | QUESTION) and not listing:
+            labelled = False
+        if introducing and labelled and is_main_clause([text.words[index] for index in indexes[:_CLAUSE_TOKENS]]):
             labelled = False
         if labelled:
             aside.add(clause)
         if not closing & (COLON | LINE) or (closing & COMMA):
             continue
-        label = is_denial_label([text.words[index] for index in indexes[:10]]) and len(indexes) <= 10
+        words = [text.words[index] for index in indexes[:_LABEL_TOKENS]]
+        label = len(indexes) <= _LABEL_TOKENS and is_denial_label(words) and not denies_its_subject(words)
         if closing & COLON:
             if not (listing and labelled):
                 labelled = label
+                introducing = label and not closing & LINE and names_something(words)
                 aside.discard(clause)
             listing = listing or (label and bool(closing & LINE))
         elif label and not labelled and _whole_line(text, first):

@@ -340,3 +340,30 @@ BEFORE_CHECKING = words("worth recommend consider suggest suggests try recommend
 
 VERDICT_NO = frozenset({("no",), ("none",), ("false",), ("ruled", "out"), ("nope",), ("negative",), ("n", "a")})
 LABEL_NOUNS = words("causes cause reasons issues problems suspects culprits suspected candidates")
+LABEL_WORDS = (
+    RULED_OUT
+    | BLAME
+    | LABEL_NOUNS
+    | DETERMINERS
+    | BLAME_ADJECTIVES
+    | AUXILIARIES
+    | words(
+        "not no ruled rule rules out red herring herrings non false leads following these those possible other others "
+        "hypotheses hypothesis options option candidate suspected considered checked and or but also what it things "
+        "alternatives alternative explanations already that which we i you so far"
+    )
+)
+"""What a heading of denial consists of when it names nothing itself."""
+
+SUBJECTS = words("it they he she we i you there nothing everything")
+ARTICLES = words("the a an its their no")
+FINITE = words(
+    "fails says shows indicates explains makes keeps prevents refuses rejects returns opens closes gets finds sends "
+    "tries goes sees loses denies responds dies lacks wants expects throws hangs becomes begins gives takes"
+)
+"""Verbs in a form that makes a statement of the words around them, and that is no noun as well (`kills`, `exits`)."""
+
+PAST = words(
+    "failed crashed died refused rejected returned exited expired closed stopped denied hung panicked restarted"
+)
+"""Verbs that make a statement at the end of a clause (`the pull failed`) and not before a noun (`the failed pull`)."""

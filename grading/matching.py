@@ -8,41 +8,47 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from grading.rules import Rules
-from grading.text import COLON, OPEN, Text, key_of, token_from, token_until
+from grading.text import COLON, OPEN, Key, Text, key_of, token_from, token_until
 
 _DIGITS = frozenset("0123456789")
 _NUMBER_JOINTS = frozenset(".,:-")
 
 
 @lru_cache(maxsize=4096)
-def compiled(group: tuple[str, ...], rules: Rules) -> tuple[tuple[str, str], ...]:
+def compiled(group: tuple[str, ...], rules: Rules) -> tuple[tuple[str, Key], ...]:
     """The alternatives of a group with their keys; an alternative without a token is left out."""
     pairs = ((alternative, key_of(alternative, rules)) for alternative in group)
-    return tuple((alternative, key) for alternative, key in pairs if key)
+    return tuple((alternative, key) for alternative, key in pairs if key.joined)
 
 
-def matches(text: Text, key: str, rules: Rules) -> Iterator[tuple[int, int]]:
+def matches(text: Text, key: Key, rules: Rules) -> Iterator[tuple[int, int]]:
     """Every run of tokens that equals `key`, as first and last token, in order."""
     joined = text.joined
-    found = joined.find(key)
+    found = joined.find(key.joined)
     while found >= 0:
         first = token_from(text, found)
-        last = token_until(text, found + len(key))
-        if first is not None and last is not None and _allowed(text, first, last, rules):
+        last = token_until(text, found + len(key.joined))
+        if first is not None and last is not None and _allowed(text, first, last, key, found, rules):
             yield first, last
-        found = joined.find(key, found + 1)
+        found = joined.find(key.joined, found + 1)
 
 
-def _allowed(text: Text, first: int, last: int, rules: Rules) -> bool:
-    if rules.one_sentence and any(_crosses(text, index) for index in range(first + 1, last + 1)):
+def _allowed(text: Text, first: int, last: int, key: Key, found: int, rules: Rules) -> bool:
+    if rules.one_sentence and any(_crosses(text, index, key, found) for index in range(first + 1, last + 1)):
         return False
     return not rules.whole_numbers or _whole_number(text.source, text.starts[first], text.ends[last])
 
 
-def _crosses(text: Text, index: int) -> bool:
-    """Whether a boundary lies before token `index` over which no phrase reaches. `exit code: 137` reaches."""
+def _crosses(text: Text, index: int, key: Key, found: int) -> bool:
+    """Whether a boundary lies before token `index` over which no phrase reaches.
+
+    `exit code: 137` reaches to its number. A boundary that stands inside the keyword at this very place is the
+    keyword's own: `low on resource: memory` is found in its quotation.
+    """
     bits = text.gaps[index]
-    return bool(bits) and not (bits in (COLON, OPEN) and text.words[index][0] in _DIGITS)
+    if not bits or (bits in (COLON, OPEN) and text.words[index][0] in _DIGITS):
+        return False
+    return bool(bits & ~key.breaks.get(text.until[index - 1] - found, 0))
 
 
 def _whole_number(source: str, start: int, end: int) -> bool:

@@ -94,10 +94,18 @@ def cut(source: str, rules: Rules) -> Text:
     )
 
 
-def key_of(keyword: str, rules: Rules) -> str:
+class Key(msgspec.Struct, frozen=True, kw_only=True):
+    """A keyword to look for: its joined tokens, and by offset in them the boundary bits that stand inside of it."""
+
+    joined: str
+    breaks: dict[int, int]
+
+
+def key_of(keyword: str, rules: Rules) -> Key:
     """The joined tokens of a keyword: what to look for in `Text.joined`. Empty if the keyword has no token."""
-    words = _tokens(keyword, rules)[0]
-    return _join(words, rules.whole_numbers)[0]
+    words, _, _, gaps = _tokens(keyword, rules)
+    joined, until = _join(words, rules.whole_numbers)
+    return Key(joined=joined, breaks={until[at - 1]: gaps[at] for at in range(1, len(words)) if gaps[at]})
 
 
 def _tokens(source: str, rules: Rules) -> tuple[list[str], list[int], list[int], list[int]]:
