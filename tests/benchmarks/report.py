@@ -81,6 +81,7 @@ def _sizes(found: dict[str, Any]) -> Iterator[str]:
         "raw": "event lines, raw",
         "live": "live (a log a run)",
         "sealed_with_index": "sealed, with index and sums",
+        "sealed_frames": "sealed, `events.jsonl.zst` alone",
         "inspect_eval": "Inspect `.eval`",
         "gzip_of_events": "the events, gzip each",
         "tar_zstd19_of_events": "the events, tar, `zstd -19`",
@@ -88,7 +89,11 @@ def _sizes(found: dict[str, Any]) -> Iterator[str]:
         "tar_zstd19_of_transcripts": "bare transcripts, tar, `zstd -19`",
     }
     rows = [[title, *(_number(found[kind][name]) for kind in kinds)] for name, title in names.items()]
-    ratios = [("sealed_over_inspect", "sealed / Inspect"), ("sealed_over_tar_zstd19", "sealed / tar of events")]
+    ratios = [
+        ("sealed_over_inspect", "sealed with index / Inspect"),
+        ("sealed_over_tar_zstd19", "sealed with index / tar of events"),
+        ("sealed_frames_over_tar_zstd19", "sealed alone / tar of events"),
+    ]
     rows += [[title, *(f"{found[kind][name]:.2f}" for kind in kinds)] for name, title in ratios]
     yield from _table(["bytes", *(kind.replace("_", " ") for kind in kinds)], rows)
     yield _measured(found)

@@ -76,6 +76,7 @@ def of_workload(size: int, cases: int, stream: bool, their_bytes: int) -> dict[s
     return by_run | {
         "sealed_over_inspect": kept / their_bytes,
         "sealed_over_tar_zstd19": kept / tar_events,
+        "sealed_frames_over_tar_zstd19": frames / tar_events,
     }
 
 
