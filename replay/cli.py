@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from replay import cli_grades, cli_seal, cli_sql, cli_travel, output
+from replay import cli_grades, cli_publish, cli_seal, cli_sql, cli_travel, output
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -19,11 +19,23 @@ CampaignPath = Annotated[
 def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
     """Re-derive every digest: one line a run, complete, interrupted at byte N, or corrupt and why.
 
-    Of a sealed campaign also the files around the runs, each with a line if it is wrong. Exit 1 if anything is corrupt.
+    Of a sealed campaign also the files around the runs, each with a line if it is wrong. Of what was published or
+    fetched: every checksum, the frame chain, and the receipts, graded again and compared. Exit 1 if anything is
+    corrupt.
     """
+    from replay.publishing.audit import audit, is_published
     from replay.verify import RunCheck
     from replay.verify import verify as verify_all
 
+    if is_published(path):
+        found = audit(path)
+        if as_json:
+            output.print_json(found)
+        else:
+            cli_publish.show_audit(found)
+        if not found.clean:
+            raise typer.Exit(1)
+        return
     checks = []
     for check in verify_all(path):
         checks.append(check)
@@ -96,6 +108,7 @@ cli_grades.register(cli)
 cli_sql.register(cli)
 cli_seal.register(cli)
 cli_travel.register(cli)
+cli_publish.register(cli)
 
 
 def main() -> None:
