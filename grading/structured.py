@@ -57,7 +57,8 @@ def read_structured(text: str) -> Any:
     if stripped.startswith(("{", "[")):
         try:
             return msgspec.json.decode(stripped)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+            # No JSON; or a lone surrogate; or deeper than any result that a tool of ours prints.
             return None
     lines = _Lines(rows=[(len(row) - len(row.lstrip(" ")), row.strip(" ")) for row in text.split("\n")])
     _skip(lines)

@@ -40,7 +40,8 @@ def logs_in(directory: Path) -> list[LogRef]:
 
     Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing.
     """
-    files = [as_ref(path) for path in sorted(directory.glob(f"{RUNS}/*{LOG_SUFFIX}"))]
+    found = directory.glob(f"{RUNS}/*{LOG_SUFFIX}")
+    files = [as_ref(path) for path in sorted(found, key=lambda path: path.name)]
     if is_sealed(directory):
         sealed = sealed_logs(directory)
         known = {log.run_id for log in sealed}

@@ -84,3 +84,8 @@ def test_work_grows_with_the_answer_and_not_with_its_square(piece: str) -> None:
 def test_reading_a_result_grows_with_it_and_not_with_its_square(piece: str) -> None:
     few, many = (lines_run(lambda size=size: read_structured(piece * size)) for size in (500, 2_000))  # type: ignore[misc]
     assert many < 1.5 * 4 * few + 2_000
+
+
+@pytest.mark.parametrize("text", ["{\udce2}", '["\ud800"]', "[" * 100_000, '{"a":' * 100_000, '{"a":1e999}', "{'a'"])
+def test_a_result_that_no_json_reader_takes_is_not_structured(text: str) -> None:
+    assert read_structured(text) is None
