@@ -23,15 +23,25 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """One process: CPU and wall seconds, peak resident MiB of its largest process, the JSON that it printed last.
-
-    The peak is never below that of the process that measures, which the system counts in until the child begins.
-    """
+    """One process: CPU and wall seconds, peak resident MiB of its largest process, output, the JSON printed last."""
 
     cpu_s: float
     wall_s: float
     peak_mib: float
+    text: str = ""
     printed: dict[str, Any] = {}
+
+
+_MARK = "\x1eused "
+_LAUNCHER = f"""
+import os, sys
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ)
+_, status, used = os.wait4(child, 0)
+sys.stdout.write({_MARK!r} + f"{{used.ru_utime + used.ru_stime}} {{used.ru_maxrss}}")
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(status) and 1)
+"""
+"""A child starts with the peak memory of the process that made it, so a measured process is made by a small one."""
 
 
 class Failed(Exception):
@@ -42,7 +52,7 @@ def process(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: P
     """Run a process to its end. Raises `Failed` if it fails."""
     began = time.perf_counter()
     child = subprocess.Popen(
-        argv,
+        [sys.executable, "-S", "-c", _LAUNCHER, *argv],
         cwd=cwd,
         env={**os.environ, "PYTHONHASHSEED": "0", **(env or {})},
         stdin=subprocess.DEVNULL,
@@ -52,15 +62,16 @@ def process(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: P
     )
     assert child.stdout is not None
     with child.stdout as stdout:
-        text = stdout.read()
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
+        text, _, used = stdout.read().rpartition(_MARK)
+    child.wait()
+    if child.returncode or not used:
         raise Failed(f"{' '.join(argv[:6])} ended with {child.returncode}: {text[-2_000:]}")
+    cpu_s, peak_kib = used.split()
     return Cost(
-        cpu_s=used.ru_utime + used.ru_stime,
+        cpu_s=float(cpu_s),
         wall_s=time.perf_counter() - began,
-        peak_mib=used.ru_maxrss / 1024,
+        peak_mib=int(peak_kib) / 1024,
+        text=text,
         printed=_last_object(text),
     )
 

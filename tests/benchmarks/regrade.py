@@ -6,16 +6,12 @@ so start-up counts on both sides. CPU is user and system time of a process and o
 """
 
 import argparse
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-import msgspec
-
+from tests.benchmarks.measure import Cost, process
 from tests.synthetic import Options, generate
 
 DECODE = """
@@ -43,32 +39,9 @@ if __name__ == "__main__":
 """
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
-    """One process: CPU and wall seconds, peak resident MiB of the largest process, and what it printed."""
-
-    cpu_s: float
-    wall_s: float
-    peak_mib: float
-    printed: str
-
-
 def cost(code: str, *arguments: str) -> Cost:
-    """Run Python code in a fresh process and say what it cost. Raises `RuntimeError` if it fails."""
-    before = time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process.stdout as stdout:
-        printed = stdout.read().strip()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError(f"the measured process ended with {process.returncode}")
-    return Cost(
-        cpu_s=used.ru_utime + used.ru_stime,
-        wall_s=time.perf_counter() - before,
-        peak_mib=used.ru_maxrss / 1024,
-        printed=printed,
-    )
+    """Run Python code in a fresh process and say what it cost. Raises `Failed` if it fails."""
+    return process([sys.executable, "-c", code, *arguments])
 
 
 def decoding(campaign: Path) -> Cost:
@@ -113,7 +86,7 @@ def _main_figures(campaign: Path, runs: int) -> None:
     raw = decoding(campaign)
     one = regrading(campaign)
     two = regrading(campaign, jobs=2)
-    print(f"{runs} runs, {raw.printed} events, {one.printed} graded")
+    print(f"{runs} runs, {raw.text.strip()} events, {one.text.strip()} graded")
     print(f"decode:          {raw.cpu_s:.2f} s CPU ({raw.cpu_s / runs * 1e3:.3f} ms a run)")
     print(f"regrade:         {one.cpu_s:.2f} s CPU, {one.wall_s:.2f} s wall, peak {one.peak_mib:.0f} MiB")
     print(f"regrade / decode {one.cpu_s / raw.cpu_s:.2f} (at most 2.5)")
