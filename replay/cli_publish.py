@@ -105,7 +105,8 @@ def fetch(
             output.print_line(f"{out / 'campaigns' / name}{there}")
         for one in found:
             show_audit(one)
-        output.print_note(f"next: korvid-replay verify {out if campaign is None else out / 'campaigns' / campaign}")
+        got = out if campaign is None else out / "campaigns" / fetched.campaigns[0]
+        output.print_note(f"next: korvid-replay verify {got}")
     if not all(one.clean for one in found):
         raise typer.Exit(1)
 

@@ -28,6 +28,8 @@ def test_publish_and_fetch_tell_what_they_did(campaign: Path, repository: Path, 
     assert got.exit_code == 0
     assert "holds;" in got.stdout
     assert f"korvid-replay verify {tmp_path / 'out'}" in got.stderr
+    one = runner.invoke(cli, ["fetch", str(bare), campaign.name[:4], "--out", str(tmp_path / "one")])
+    assert f"korvid-replay verify {tmp_path / 'one' / 'campaigns' / campaign.name}\n" in one.stderr
 
 
 def test_fetch_of_a_damaged_campaign_fails_and_names_the_file(fetched: Path, directory: Path, tmp_path: Path) -> None:
