@@ -42,6 +42,7 @@ test-slow: $(VENV)/.dev ## The tests that take minutes
 
 bench: $(VENV)/.dev ## The benchmarks, as ratios in one run
 	$(BIN)/pytest -q -s -m "slow or not slow" tests/benchmarks
+	$(BIN)/python -m tests.benchmarks
 
 check: lint types contracts ## Lint, types and import contracts
 
