@@ -105,6 +105,8 @@ def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path)
         _write(directory / MANIFEST, encode_manifest(manifest))
     results: list[RunResult] = []
     with board(len(left)) as shown:
+        if left:
+            shown.note(f"recording {len(left)} {'run' if len(left) == 1 else 'runs'} into {directory}")
         started = datetime.now(UTC)
         interrupted = asyncio.run(_record_all(left, settings, site, manifest, directory, shown, results))
         wall_s = (datetime.now(UTC) - started).total_seconds()

@@ -33,7 +33,9 @@ STOPPED = 130
 
 @cli.command()
 def run(
-    pack: Annotated[str | None, typer.Argument(metavar="[PACK]", help="A bundled pack or a directory.")] = None,
+    pack: Annotated[
+        str | None, typer.Argument(metavar="[PACK]", help="A bundled pack or a directory [scenarios].")
+    ] = None,
     case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; repeatable.")] = None,
     reps: Annotated[int | None, typer.Option("--reps", metavar="N", help="Repetitions of each case [3].")] = None,
     model: ModelFlag = None,
@@ -154,7 +156,9 @@ def _print_summary(summary: "Summary") -> None:
 @cli.command()
 def serve(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="0.5b or 1.5b.")] = "0.5b",
-    port: Annotated[int, typer.Option("--port", metavar="N", help="A loopback port [any free one].")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="A loopback port [any free one].", show_default=False)
+    ] = 0,
 ) -> None:
     """Run the embedded model server alone, until Ctrl-C."""
     from recorder import embedded

@@ -76,7 +76,7 @@ def packs_app(grade_claims: Callable[[], GradeClaims]) -> typer.Typer:
                 for row in rows
             ),
         )
-        output.print_note(f"{len(rows)} cases, sha256 {loaded.sha256}")
+        output.print_note(f"{_counted(len(rows), 'case')}, sha256 {loaded.sha256}")
 
     @app.command()
     def check(pack: PackArgument = "scenarios", as_json: JsonFlag = False) -> None:
@@ -96,11 +96,15 @@ def packs_app(grade_claims: Callable[[], GradeClaims]) -> typer.Typer:
         else:
             for problem in problems:
                 output.print_line(f"{problem.case_id}: {problem.where}: {problem.message}")
-            output.print_note(f"{len(loaded.cases)} cases, {len(problems)} problems")
+            output.print_note(f"{_counted(len(loaded.cases), 'case')}, {_counted(len(problems), 'problem')}")
         if problems:
             raise typer.Exit(1)
 
     return app
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(text: object) -> str:

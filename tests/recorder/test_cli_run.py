@@ -62,6 +62,7 @@ def test_the_key_reaches_the_server_and_no_file_although_the_model_repeats_it(tm
     assert (summary["planned"], summary["recorded"], summary["completed"]) == (1, 1, 1)
     assert (summary["interrupted"], summary["directory"]) == (False, "c")
     assert summary["runs"][0]["status"] == "completed"
+    assert "recording 1 run into c\n" in done.err
     assert "[1/1] oom-killed repetition 1: completed" in done.err
     assert [check.state for check in verify(tmp_path / "c")] == ["complete"]
 
