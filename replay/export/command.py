@@ -94,8 +94,8 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
     """
     directories = campaign_directories(path)
     if len(directories) != 1:
-        names = ", ".join(directory.name for directory in directories[:5])
-        raise UsageError(f"{path}: holds {len(directories)} campaigns ({names}, ...); export one at a time")
+        names = ", ".join([*(directory.name for directory in directories[:5]), *(["..."] if directories[5:] else [])])
+        raise UsageError(f"{path}: holds {len(directories)} campaigns ({names}); export one at a time")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out}: is there and not empty; name a new directory")
     campaign = Campaign(

@@ -61,7 +61,7 @@ def _open(path: Path) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(path)
     except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
+        raise UsageError(f"{path}: no such file; give a log that Inspect wrote") from None
     except (OSError, zipfile.BadZipFile) as error:
         raise UsageError(f"{path}: not an Inspect .eval log: {error}") from None
 

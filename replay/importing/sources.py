@@ -75,7 +75,7 @@ def open_source(path: Path, branch: str = BRANCH) -> Source:
         beside = ((name, _read(path.parent / name)) for name in names if (path.parent / name).is_file())
         return _source(path.resolve().parent.name, str(path.parent), beside)
     if not path.is_dir():
-        raise UsageError(f"{path}: no such file or directory")
+        raise UsageError(f"{path}: no such file or directory; give a .tar.gz, a directory or a repository")
     if _is_repository(path) and (commit := _branch_commit(path, branch)) is not None:
         return _source(path.resolve().name, f"{path} ({branch})", _of_branch(path, commit))
     if _is_bare(path):

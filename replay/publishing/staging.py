@@ -100,7 +100,7 @@ def read_facts(directory: Path) -> Facts:
         data = path.read_bytes()
         facts = msgspec.json.decode(data, type=Facts)
     except FileNotFoundError:
-        raise UsageError(f"{path}: missing; a campaign without its manifest says nothing about its numbers") from None
+        raise UsageError(f"{path}: missing; give the directory of one campaign, with its manifest") from None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LogError(f"{path}: not a campaign manifest ({error}); restore it from a copy") from None
     if _NAME.fullmatch(facts.campaign_id) is None:
