@@ -59,7 +59,7 @@ class LoadedGrader:
     """A grader ready to run. `reference` resolves to it again; `latest` is its newest version.
 
     `changes` are those of all versions in order, and `grade_changes` grades with any subset; both are empty for a
-    grader without a history.
+    grader without a history. Only the published verdicts that a run came with need no rubric.
     """
 
     reference: str
@@ -71,6 +71,7 @@ class LoadedGrader:
     origin: str
     changes: tuple[Change, ...] = ()
     grade_changes: GradeChanges | None = None
+    needs_rubric: bool = True
 
     @property
     def label(self) -> str:
@@ -182,6 +183,7 @@ def _imported(name: str, asked: int | None) -> LoadedGrader | None:
             sha256=hashlib.sha256(source).hexdigest(),
             grade=published.grade_published(name),
             origin="imported",
+            needs_rubric=False,
         )
     claims = _bundled(DEFAULT, asked) if name == published.CLAIMS_ONLY else None
     if claims is None or claims.grade_changes is None:
@@ -243,7 +245,7 @@ def _module(path: Path, source: bytes) -> ModuleType:
             what = refused()
     except KorvidError:
         raise
-    except Exception as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
         raise UsageError(f"--grader: {path}: does not load: {type(error).__name__}: {error}") from None
     if what is not None:
         raise NetworkRefused(f"--grader: {path}: {what} was refused: a grader works on the record alone")
@@ -294,7 +296,7 @@ def _external(
         verdict = function(run, rubric)
         if not isinstance(verdict, Verdict):
             raise TypeError(f"{name} returned {type(verdict).__name__}, not a Verdict")
-        return verdict
+        return _checked(verdict)
 
     return LoadedGrader(
         reference=reference,
@@ -305,3 +307,11 @@ def _external(
         grade=grade,
         origin=origin,
     )
+
+
+def _checked(verdict: Verdict) -> Verdict:
+    """The verdict of a stranger, if its fields hold what they may: the constructor of a struct checks nothing.
+
+    Raises `msgspec.ValidationError` that names the field.
+    """
+    return msgspec.convert(msgspec.to_builtins(verdict), Verdict)

@@ -68,7 +68,7 @@ def verdict_of(run: RecordedRun, rubric: Rubric, grader: LoadedGrader) -> tuple[
         return grader.grade(run, rubric), None
     except WorkError:
         raise
-    except Exception as error:  # noqa: BLE001 - one run that breaks a grader must not stop the others; it is told
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - one run that breaks a grader must not stop the others
         reason = f"{GRADER_ERROR}: {type(error).__name__}"
         failure = GraderFailure(run.run_id, f"{type(error).__name__}: {error}", _where(error))
         return Verdict(verdict="not_gradable", reason=reason, outcome="not_graded"), failure

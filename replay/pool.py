@@ -2,14 +2,16 @@
 
 A `Work` is opened once a process and then handed one log after the other; what it emits goes to a file a process and
 kind. Memory stays flat whatever the campaign holds, and the processes share nothing but a counter. Everything runs
-under `guard.no_network`, and workers are started before it goes up.
+under `guard.no_network`, and workers are started before it goes up. What the work prints goes to stderr: stdout is for
+results.
 """
 
 import gc
 import multiprocessing
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from ctypes import c_long
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -91,6 +93,7 @@ def _serve(
             files[kind].write(line)
 
         stack.enter_context(_rare_collections())
+        stack.enter_context(redirect_stdout(sys.stderr))
         with no_network():
             handle = work.open()
             while (start := counter.take()) < len(logs):

@@ -122,7 +122,7 @@ def graded(
     found = basis(run, current)
     if found.rubric is not None:
         return verdict_of(run, found.rubric, grader)
-    if run.status == "completed":
+    if run.status == "completed" and grader.needs_rubric:
         return without_basis(found.problem or ""), None
     return verdict_of(run, run.rubric, grader)
 

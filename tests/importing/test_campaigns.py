@@ -233,6 +233,14 @@ def test_a_case_that_is_not_bundled_is_refused_by_name(imported: ImportResult, t
     assert basis(run, {}).problem == "case_missing"
 
 
+def test_a_published_verdict_needs_no_rubric(published: Path, tmp_path: Path) -> None:
+    result = import_korvid(published / ARCHIVES["2026-08-04"], tmp_path)
+    live = [campaign for campaign in result.campaigns if campaign.ungradable_cases]
+    query = "SELECT count(*) FILTER (verdict = 'pass') FROM grades WHERE grader = 'korvid-published-2026-08-04'"
+    assert [grade_rows(Path(campaign.path), query)[0][0] for campaign in live] == [c.passed for c in live]
+    assert sum(campaign.passed for campaign in live) == 4
+
+
 def test_runs_are_listed_with_their_model_and_outcome(imported: ImportResult) -> None:
     campaign = next(each for each in imported.campaigns if each.file.endswith("aks-smoke/devstral.json"))
     listed = list(rows(Path(campaign.path)))

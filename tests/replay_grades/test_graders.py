@@ -50,6 +50,7 @@ def test_the_version_of_a_file_grader_is_what_the_file_says(grader_file: GraderF
         ("def mine(run\n", "does not load: SyntaxError"),
         ("import no_such_module\n", "does not load: ModuleNotFoundError"),
         ("raise RuntimeError('x')\n", "does not load: RuntimeError: x"),
+        ("raise SystemExit(3)\n", "does not load: SystemExit: 3"),
         ("VERSION = 'two'\ndef mine(run, rubric): ...\n", "VERSION must be a whole number"),
         ("VERSION = True\ndef mine(run, rubric): ...\n", "VERSION must be a whole number"),
     ],
@@ -76,6 +77,16 @@ def test_a_file_grader_cannot_take_a_bundled_name(tmp_path: Path) -> None:
 def test_a_grader_that_returns_no_verdict_is_told_of_on_each_run(campaign: Path, grader_file: GraderFile) -> None:
     done = run_regrade(campaign, grader_file("def mine(run, rubric):\n    return 'pass'\n"))
     assert done.failures[0].error == "TypeError: mine returned str, not a Verdict"
+
+
+def test_a_verdict_of_values_that_there_are_not_is_told_of_on_each_run(campaign: Path, grader_file: GraderFile) -> None:
+    body = "def mine(run, rubric):\n    return Verdict(verdict='banana', reason='r', outcome='success')\n"
+    done = run_regrade(campaign, grader_file(body))
+    assert done.failures[0].error.startswith("ValidationError: Invalid enum value 'banana'")
+    assert done.receipt.coverage.graded == 0
+    assert done.receipt.coverage.not_gradable == len(done.failures) + done.receipt.coverage.interrupted + sum(
+        (done.receipt.coverage.provider_error, done.receipt.coverage.harness_invalid)
+    )
 
 
 def test_an_entry_point_is_a_grader_like_any_other(

@@ -216,6 +216,25 @@ def mine(run, rubric):
     assert set(done.receipt.grader_errors) == {failure.run_id for failure in done.failures}
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_grader_that_ends_the_program_fails_on_its_runs_only(
+    jobs: int, campaign: Path, grader_file: GraderFile
+) -> None:
+    done = run_regrade(campaign, grader_file("def mine(run, rubric):\n    raise SystemExit(0)\n"), jobs=jobs)
+    assert {failure.error for failure in done.failures} == {"SystemExit: 0"}
+    assert not done.clean
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_a_grader_prints_goes_to_stderr(
+    jobs: int, campaign: Path, grader_file: GraderFile, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run_regrade(campaign, grader_file(PASS_ALL.replace("    return", "    print('noise')\n    return")), jobs=jobs)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "noise" in err
+
+
 def test_a_grader_of_strangers_never_sees_a_run_that_is_not_complete(campaign: Path, grader_file: GraderFile) -> None:
     body = """
 def mine(run, rubric):
@@ -287,7 +306,7 @@ def test_the_previous_grade_is_that_of_the_nearest_older_version(campaign: Path)
 
 def current_pack(campaign: Path, tmp_path: Path, change: Callable[[dict[str, object]], None]) -> str:
     """A pack directory with the case that the campaign recorded, changed."""
-    case = {
+    case: dict[str, object] = {
         "id": "memory-limit",
         "stimulus": {
             "question": "What is the matter with api-1?",
