@@ -184,7 +184,7 @@ def _facts_of(raw: bytes, kept: dict[bytes, list[bytes]]) -> RunFacts | None:
         return None
     last = kept[b"run_finished"][0]
     start, finish = _started.decode(kept[b"run_started"][0]), _finished.decode(last)
-    if start.schema_version != SCHEMA_VERSION or finish.seq != finish.events - 1:
+    if start.schema_version != SCHEMA_VERSION or not finish.seq + 1 == finish.events == raw.count(b"\n"):
         return None
     if hashlib.sha256(memoryview(raw)[: len(raw) - len(last)]).hexdigest() != finish.sha256:
         return None

@@ -110,6 +110,18 @@ def test_an_edited_log_is_corrupt_although_it_decompresses(tmp_path: Path) -> No
     assert ask(tmp_path, "SELECT status FROM runs") == [("corrupt",)]
 
 
+def test_a_log_in_which_an_event_is_missing_is_corrupt_although_its_digest_was_made_to_fit(tmp_path: Path) -> None:
+    path = whole_run(tmp_path, "case-r1-abc")
+    lines = zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes()).splitlines(keepends=True)
+    gone = next(number for number, line in enumerate(lines) if b'"tool_result"' in line)
+    kept = b"".join(lines[:gone] + lines[gone + 1 : -1])
+    last = json.loads(lines[-1]) | {"sha256": hashlib.sha256(kept).hexdigest()}
+    kept += json.dumps(last, separators=(",", ":")).encode() + b"\n"
+    path.write_bytes(zstandard.ZstdCompressor(write_checksum=True).compress(kept))
+    assert ask(tmp_path, "SELECT status FROM runs") == [("corrupt",)]
+    assert ask(tmp_path, "SELECT * FROM turns") == []
+
+
 def test_of_several_attempts_the_newest_is_latest(tmp_path: Path) -> None:
     torn_run(tmp_path, "case-r1-abc")
     whole_run(tmp_path, "case-r1a2-abc", attempt=2)
