@@ -48,7 +48,10 @@ class FindingMoved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnMoved(msgspec.Struct, frozen=True, kw_only=True):
-    """What differs in one turn. `excerpt` is the answer around the marks, each marked `«so»`."""
+    """What differs in one turn. `excerpt` is the answer around the marks, each marked `«so»`, or its beginning.
+
+    Where every group came out the same on both sides, `findings` has those that stood in the way of a pass.
+    """
 
     turn: int
     before: str
@@ -210,14 +213,20 @@ def _moved(run: RecordedRun, before: LoadedGrader, after: LoadedGrader, old: Ver
         after_reason=new.reason,
         cause=why,
         titles=tuple(titles.get(change, "") for change in why.changes),
-        turns=tuple(_turn(one, two, answers.get(one.turn, "")) for one, two in pairs if one.verdict != two.verdict),
+        turns=tuple(
+            turn_moved(one, two, answers.get(one.turn, "")) for one, two in pairs if one.verdict != two.verdict
+        ),
     )
 
 
-def _turn(old: TurnVerdict, new: TurnVerdict, answer: str) -> TurnMoved:
+def turn_moved(old: TurnVerdict, new: TurnVerdict, answer: str) -> TurnMoved:
+    """What differs between two verdicts on the same turn with this answer."""
     claims = _pairs(old.claims, new.claims)
-    marks = tuple(mark for one, two in claims for mark in _marks(one, two))
     evidence = _pairs(old.evidence, new.evidence)
+    if not claims and not evidence:
+        # The same was found, and it counted for something else: what kept the turn from passing explains it.
+        claims = [(one, two) for one, two in zip(old.claims, new.claims, strict=False) if _in_the_way(one)]
+    marks = tuple(mark for one, two in claims for mark in _marks(one, two))
     findings = [
         FindingMoved(role=one.role, group=one.group, before=_claim(one), after=_claim(two)) for one, two in claims
     ]
@@ -231,13 +240,17 @@ def _turn(old: TurnVerdict, new: TurnVerdict, answer: str) -> TurnMoved:
         after=f"{new.verdict} ({new.reason})",
         findings=tuple(findings),
         marks=marks,
-        excerpt=excerpt(answer, [mark.span for mark in marks]),
+        excerpt=excerpt(answer, [mark.span for mark in marks]) or _beginning(answer),
     )
 
 
 def _pairs(old: Sequence[Finding], new: Sequence[Finding]) -> list[tuple[Finding, Finding]]:
     """The findings on the same group that came out differently."""
     return [(one, two) for one, two in zip(old, new, strict=False) if _holds(one) != _holds(two)]
+
+
+def _in_the_way(finding: ClaimFinding) -> bool:
+    return finding.holds if finding.role == "forbidden" else not finding.holds
 
 
 def _holds(finding: ClaimFinding | EvidenceFinding) -> bool:
@@ -264,6 +277,11 @@ def _marks(old: ClaimFinding, new: ClaimFinding) -> Iterator[Mark]:
             yield Mark(span=finding.span, meaning=f"{finding.role} claim", side=side)
         for reason, span in finding.rejected:
             yield Mark(span=span, meaning=f"{finding.role} claim rejected: {reason}", side=side)
+
+
+def _beginning(answer: str) -> str:
+    """The first words of an answer in which nothing is marked, as one line."""
+    return " ".join(answer[: 2 * _AROUND].split()) + ("..." if len(answer) > 2 * _AROUND else "")
 
 
 def excerpt(answer: str, spans: Sequence[Span]) -> str:

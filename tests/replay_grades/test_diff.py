@@ -8,9 +8,9 @@ import pytest
 from grading.registry import GRADERS
 from replay.bisect import bisected
 from replay.bisect import render as render_bisection
-from replay.diff import between, excerpt, render
+from replay.diff import between, excerpt, render, turn_moved
 from schemas.errors import UsageError
-from schemas.verdicts import Span
+from schemas.verdicts import ClaimFinding, Span, TurnVerdict
 from tests.replay_grades.tools import FAIL_ALL, digests, pack, raw, run_regrade
 
 LATEST = GRADERS["claims"].latest
@@ -51,6 +51,18 @@ def test_each_flip_is_explained_by_a_finding_and_the_words_in_the_answer(pristin
             assert all(f"«{mark.span.text}»" in turn.excerpt for mark in turn.marks)
         assert all(title in lines for title in run.titles)
     assert "is negated" in lines
+
+
+def test_a_flip_without_another_finding_shows_what_stood_in_the_way_and_the_answer() -> None:
+    symptom = ClaimFinding(role="symptom", group=("evicted", "eviction"), holds=False)
+    before = TurnVerdict(turn=1, verdict="fail", reason="misdiagnosis", outcome="failure", claims=(symptom,))
+    after = TurnVerdict(turn=1, verdict="pass", reason="success", outcome="success", claims=(symptom,))
+    moved = turn_moved(before, after, "The node was low on memory." + " More." * 30)
+    assert [(finding.role, finding.before, finding.after) for finding in moved.findings] == [
+        ("symptom", "not claimed", "not claimed")
+    ]
+    assert moved.excerpt.startswith("The node was low on memory. More.")
+    assert moved.excerpt.endswith("...")
 
 
 def test_bisect_counts_each_change_and_names_every_flip(pristine: Path) -> None:
