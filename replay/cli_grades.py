@@ -162,7 +162,7 @@ def _show(result: "Regraded") -> None:
     if receipt.flips:
         _show_flips(result)
     else:
-        output.print_line("  nothing moved since an earlier grade")
+        output.print_line("  nothing moved: no earlier grade differs")
     stored = "stored" if result.written else "nothing new: the same grades were stored before as"
     output.print_line(f"  {stored} grades/{receipt.grade_file}")
 

@@ -33,7 +33,7 @@ def test_regrade_tells_coverage_and_then_what_moved(cli: typer.Typer, campaign: 
     assert code == 0
     assert "planned 48, recorded " in first
     assert "model calls 0" in first
-    assert "nothing moved" in first
+    assert "nothing moved: no earlier grade differs" in first
     code, second, _ = invoke(cli, "regrade", campaign)
     assert "moved since claims@1" in second
     assert "A-06" in second
