@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from replay.bodies import rebuilt_body
-from replay.campaigns import MANIFEST, campaign_directories, logs_in, run_files
+from replay.campaigns import MANIFEST, RUNS, campaign_directories, logs_in, run_files
 from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
 from replay.seal.leftovers import leftovers
@@ -136,6 +136,7 @@ class _Derived:
         self._log = log
         self._messages: list[bytes] = []
         self._toolsets: list[bytes] = []
+        self._t = 0.0
         self.events = 0
         self.requests = 0
         self.unknown = 0
@@ -143,6 +144,11 @@ class _Derived:
     def check(self, event: Event | Unknown) -> None:
         """Raises `LogError` naming the event and the digest that does not hold."""
         self.events += 1
+        if event.t < self._t:
+            raise LogError(
+                f"event {event.seq}: its time {event.t} lies before {self._t}; the clock of a run goes forward"
+            )
+        self._t = event.t
         match event:
             case RunStarted():
                 self._check_identity(event)
@@ -160,7 +166,8 @@ class _Derived:
                 self.unknown += 1
 
     def _check_identity(self, event: RunStarted) -> None:
-        if event.run_id != self._log.run_id:
+        # A copy elsewhere may have any name; within a campaign the name is what the run is looked up by.
+        if event.run_id != self._log.run_id and (self._log.sealed or self._log.path.parent.name == RUNS):
             raise LogError(f"event 0: this is the log of run {event.run_id}, not of {self._log.name}")
         manifest = self._log.directory / MANIFEST
         if not manifest.is_file():

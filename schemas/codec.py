@@ -59,7 +59,7 @@ def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
         return _decoder().decode(line) if _ESCAPE_BYTES not in bytes(line) else _decode_escaped(bytes(line))
     except msgspec.ValidationError as error:
         return _decode_unknown(line, error)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LogError(f"not an event: {error}") from None
 
 
@@ -97,7 +97,7 @@ def _decode_escaped(line: bytes) -> events.Event:
 def _decode_unknown(line: bytes | memoryview, error: msgspec.ValidationError) -> events.Unknown:
     try:
         envelope = msgspec.json.decode(line, type=events.Unknown)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise LogError(f"not an event: {error}") from None
     if envelope.type in known_types():
         raise LogError(f"not a valid {envelope.type}: {error}") from None

@@ -29,7 +29,7 @@ def version_of(first_line: bytes) -> int:
     """The schema version that the first line of a log names. Raises `LogError` if it names none."""
     try:
         start = msgspec.json.decode(first_line, type=_Start)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LogError(f"not an event: {error}") from None
     if start.type != "run_started":
         raise LogError("the first event is not run_started")
