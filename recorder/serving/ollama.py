@@ -18,6 +18,27 @@ def version(client: httpx.Client, root: str) -> str:
     return answer
 
 
+def answers(client: httpx.Client, root: str, model: str) -> bool:
+    """Whether a server that hides its version answers another native endpoint as only Ollama does.
+
+    llama.cpp has `/api/tags` and `/api/show` too: there the list has more members, and the details are empty.
+    """
+    try:
+        return "models" in ask(client, "GET", root, "/api/ps")
+    except Trouble:
+        pass
+    try:
+        if ask(client, "GET", root, "/api/tags").keys() == {"models"}:
+            return True
+    except Trouble:
+        pass
+    try:
+        shown = ask(client, "POST", root, "/api/show", {"model": model})
+    except Trouble:
+        return False
+    return text_of(shown, "details", "quantization_level") is not None
+
+
 def examine(client: httpx.Client, root: str, model: str, findings: Findings, warm: bool) -> None:
     """Fill in what the endpoints say. What is loaded is asked last, after the warm-up."""
     with findings.tolerating():

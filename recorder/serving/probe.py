@@ -86,6 +86,8 @@ def _is_ollama(client: httpx.Client, served: Served, findings: Findings) -> bool
     try:
         ollama.version(client, root_of(served))
     except Trouble as trouble:
+        if ollama.answers(client, root_of(served), served.model):
+            return True
         findings.guessed(str(trouble))
         return False
     return True

@@ -81,6 +81,22 @@ def test_each_call_is_tolerated_alone(path: str, missing: tuple[str, ...], named
     assert passport.warmup is (path != "/api/generate")
 
 
+@pytest.mark.parametrize("left", ["/api/show", "/api/tags", "/api/ps"])
+def test_under_v1_one_native_endpoint_is_enough_to_know_an_ollama_server(left: str) -> None:
+    with ScriptedServer(card=CARD, disabled=[page for page in OLLAMA_PAGES if page != left]) as server:
+        native, passport = probe(ollama(server)), probe(ollama(server, "/v1"))
+    assert passport == native
+    assert len(passport.unavailable) == 3
+
+
+def test_a_llama_cpp_server_with_ollamas_lists_is_not_taken_for_one() -> None:
+    empty = {"details": {"quantization_level": "", "parameter_size": ""}, "capabilities": ["completion"]}
+    pages = {"/props": props(), "/api/tags": {"models": [], "object": "list", "data": []}, "/api/show": empty}
+    with ScriptedServer(card=CARD, pages=pages, disabled=("/api/version", "/api/ps")) as server:
+        passport = probe(make_endpoint("openai/qwen3:8b", server.url + "/v1"))
+    assert passport.engine == Engine(name="llama.cpp", version="b6000-abc")
+
+
 def test_the_failures_of_all_calls_are_joined_in_order() -> None:
     with ScriptedServer(card=CARD, disabled=OLLAMA_PAGES) as server:
         passport = probe(ollama(server))
