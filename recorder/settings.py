@@ -13,7 +13,7 @@ from recorder.baseline import BASELINES
 from recorder.embedded import CHOICES, Choice, choose
 from recorder.log import Durability
 from recorder.plan import check_free
-from recorder.transport.endpoint import BASE_URL, MODEL, TIMEOUT, Endpoint, endpoint_from_env
+from recorder.transport.endpoint import BASE_URL, MODEL, Endpoint, endpoint_from_env
 from schemas.errors import UsageError
 from schemas.policy import Tier
 
@@ -21,7 +21,7 @@ MODEL_AGENT = "model"
 EMBEDDED_PROVIDER = "embedded"
 DEFAULT_REPETITIONS = 3
 DEFAULT_DURABILITY: Durability = "turn"
-EMBEDDED_TIMEOUT_S = "900"
+EMBEDDED_TIMEOUT_S = 900.0
 """The embedded model reads its prompt at some 65 tokens a second and is silent until it has."""
 
 _NOT_YET = "http://127.0.0.1"
@@ -118,8 +118,8 @@ def _where(flags: Flags, env: Mapping[str, str]) -> tuple[Endpoint, Choice | Non
         return endpoint_from_env(env, model=flags.model, base_url=flags.base_url), None
     chosen = choose(name) if provider == EMBEDDED_PROVIDER else CHOICES[0]
     # The variables that say how to ask hold here too; the URL is known once the server runs.
-    how = {TIMEOUT: EMBEDDED_TIMEOUT_S, **env, BASE_URL: _NOT_YET, MODEL: f"openai/{chosen.model}"}
-    return endpoint_from_env(how), chosen
+    ref = f"openai/{chosen.model}"
+    return endpoint_from_env(env, model=ref, base_url=_NOT_YET, default_timeout_s=EMBEDDED_TIMEOUT_S), chosen
 
 
 def _durability(text: str) -> Durability:

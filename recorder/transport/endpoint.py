@@ -9,6 +9,7 @@ import math
 import os
 import re
 import ssl
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -135,7 +136,13 @@ def make_endpoint(
     )
 
 
-def endpoint_from_env(env: Mapping[str, str], *, model: str | None = None, base_url: str | None = None) -> Endpoint:
+def endpoint_from_env(
+    env: Mapping[str, str],
+    *,
+    model: str | None = None,
+    base_url: str | None = None,
+    default_timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Endpoint:
     """The endpoint that the environment describes; `model` and `base_url` (flags) win over their variables.
 
     Raises `UsageError` for the first bad value.
@@ -146,7 +153,7 @@ def endpoint_from_env(env: Mapping[str, str], *, model: str | None = None, base_
     if not url:
         raise UsageError(f"{BASE_URL} is not set; give the server's URL, for example http://127.0.0.1:11434")
     options = _options(env.get(OPTIONS))
-    timeout_s = _timeout(env.get(TIMEOUT), options)
+    timeout_s = _timeout(env.get(TIMEOUT), options, default_timeout_s)
     name, key = _api_key(env, notices)
     return make_endpoint(
         ref,
@@ -196,7 +203,7 @@ def _options(text: str | None) -> dict[str, Any]:
     if text is None or not text.strip():
         return {}
     try:
-        options = json.loads(text, parse_constant=_no_constant)
+        options = json.loads(text, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_once_each)
     except (ValueError, RecursionError) as error:
         raise UsageError(f'{OPTIONS} is not JSON ({error}); write an object such as {{"temperature": 0}}') from None
     if not isinstance(options, dict):
@@ -213,8 +220,22 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _timeout(text: str | None, options: dict[str, Any]) -> float:
-    inside = options.get("timeout", DEFAULT_TIMEOUT_S)
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is too large for a number")
+    return number
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"{key!r} stands there {count} times")
+    return dict(pairs)
+
+
+def _timeout(text: str | None, options: dict[str, Any], default: float) -> float:
+    inside = options.get("timeout", default)
     if isinstance(inside, bool) or not isinstance(inside, (int, float)) or not _positive(inside):
         raise UsageError(f"{OPTIONS}: timeout must be a positive finite number of seconds, not {inside!r}")
     if text is None or not text.strip():

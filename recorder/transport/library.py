@@ -50,6 +50,8 @@ def load() -> Any:
     _disconnect(litellm)
     # A call that is cancelled while LiteLLM prepares it in a thread leaves its coroutine behind: no news for a user.
     warnings.filterwarnings("ignore", r"coroutine '\w*(LLM|OpenAI)\w*\.", RuntimeWarning)
+    # A server that sends arguments as an object: LiteLLM's types say text, what is recorded is what came.
+    warnings.filterwarnings("ignore", r"Pydantic serializer warnings", UserWarning)
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     return litellm

@@ -29,12 +29,13 @@ import recorder.transport
 early = [name for name in ("litellm", "openai") if name in sys.modules]
 
 import asyncio
-from recorder.scripted import Reply, ScriptedServer
+from recorder.scripted import Call, Reply, ScriptedServer
 from recorder.transport import ModelClient, RequestLedger, make_endpoint
 
 async def main():
     events = []
-    with ScriptedServer([Reply(text="hello")] * 4) as server:
+    call = Call(name="get_logs", arguments={"pod": "a"}, arguments_as_object=True)
+    with ScriptedServer([Reply(text="hello"), Reply(tool_calls=(call,))] * 2) as server:
         for url in (server.url, server.url + "/v1"):
             async with ModelClient(make_endpoint("ollama/scripted:1b", url)) as client:
                 for stream in (True, False):
