@@ -1,6 +1,6 @@
 """Check a published campaign with nothing but Python and zstd: python verifier.py DIRECTORY...
 
-A DIRECTORY holds SHA256SUMS, events.jsonl.zst, events.index.json and campaign.json. Checked are every file against
+A DIRECTORY holds SHA256SUMS, events.jsonl.zst, events.index.json.zst and campaign.json. Checked are every file against
 SHA256SUMS, the chain of frames in the index, every frame, the order of events in every run, and the digest that closes
 each run. Exit 0 if all of it holds, 1 if not, with one line for each problem. Grades are not computed again; that takes
 korvid-replay verify. Needs Python 3.14, or an older one with the package zstandard.
@@ -28,8 +28,15 @@ except ImportError:
         return raw
 
 
+INDEX = "events.index.json.zst"
+
+
 def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+def compact(value: list) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def check_sums(directory: Path) -> Iterator[str]:
@@ -54,47 +61,43 @@ def check_sums(directory: Path) -> Iterator[str]:
 def check_chain(index: dict, campaign_id: str) -> Iterator[str]:
     """The chain that binds the frames to each other and to the campaign."""
     if index["campaign_id"] != campaign_id:
-        yield f"events.index.json: of campaign {index['campaign_id']}, campaign.json is of {campaign_id}"
-    chain = sha256(b"korvid sealed campaign\n" + index["campaign_id"].encode())
-    for number, frame in enumerate(index["frames"]):
-        entry = json.dumps({**frame, "chain": ""}, ensure_ascii=False, separators=(",", ":"))
-        chain = sha256(chain.encode() + entry.encode())
-        if frame["chain"] != chain:
-            yield f"events.index.json: the chain breaks at frame {number}"
-            return
+        yield f"{INDEX}: of campaign {index['campaign_id']}, campaign.json is of {campaign_id}"
+    head = [index[name] for name in ("schema_version", "campaign_id", "file_bytes", "level", "zstd")]
+    chain = sha256(b"korvid sealed campaign\n" + compact(head))
+    for row in index["frames"]:
+        chain = sha256(chain.encode() + compact(row))
     if index["chain"] != chain:
-        yield "events.index.json: the chain does not end where the index says: frames miss"
+        yield f"{INDEX}: the chain breaks: it does not end where the index says"
 
 
 def check_frames(index: dict, events: bytes, campaign_id: str) -> Iterator[str]:
-    """Every frame where the index says, with the digest it says, and every run in it."""
+    """Every frame behind the one before it, with the digest that the index says, and every run in it."""
     at, seen = 0, set()
-    for frame in index["frames"]:
-        where = f"events.jsonl.zst: the frame at byte {frame['offset']}"
-        packed = events[frame["offset"] : frame["offset"] + frame["size"]]
-        if frame["offset"] != at or len(packed) != frame["size"]:
-            yield f"{where} is not where the one before it ends, or is cut off"
+    for size, digest, _, runs in index["frames"]:
+        where, packed = f"events.jsonl.zst: the frame at byte {at}", events[at : at + size]
+        at += size
+        if len(packed) != size:
+            yield f"{where} is cut off"
             return
-        at += frame["size"]
-        if sha256(packed) != frame["sha256"]:
+        if sha256(packed) != digest:
             yield f"{where} does not have the SHA-256 that the index says"
             continue
         raw, inside = decompress(packed), 0
-        for run in frame["runs"]:
-            if run["offset"] != inside or run["run_id"] in seen:
-                yield f"{where}: run {run['run_id']} is there twice, or not where the one before it ends"
-            seen.add(run["run_id"])
-            inside += run["length"]
-            problem = run_problem(raw[run["offset"] : inside], run, campaign_id)
+        for run_id, length, other in runs:
+            if run_id in seen:
+                yield f"{where}: run {run_id} is there twice"
+            seen.add(run_id)
+            problem = run_problem(raw[inside : inside + length], run_id, other or {}, campaign_id)
+            inside += length
             if problem:
-                yield f"{where}: run {run['run_id']}: {problem}"
+                yield f"{where}: run {run_id}: {problem}"
         if inside != len(raw):
             yield f"{where} holds {len(raw)} bytes, its runs {inside}"
-    if at != len(events) or len(seen) != index["run_count"]:
-        yield f"events.jsonl.zst: {len(events)} bytes and {len(seen)} runs, the index has {at} and {index['run_count']}"
+    if at != len(events):
+        yield f"events.jsonl.zst: has {len(events)} bytes, its frames {at}"
 
 
-def run_problem(raw: bytes, run: dict, campaign_id: str) -> str | None:
+def run_problem(raw: bytes, run_id: str, other: dict, campaign_id: str) -> str | None:
     """What is wrong with the lines of one run: `run_started`, events without a gap, `run_finished` with the digest."""
     digest, closed = hashlib.sha256(), False
     for number, line in enumerate(re.findall(rb"[^\n]*\n|[^\n]+$", raw)):
@@ -103,14 +106,14 @@ def run_problem(raw: bytes, run: dict, campaign_id: str) -> str | None:
             return f"event {number} is not the next one"
         if (number == 0) != (event["type"] == "run_started"):
             return "does not begin with run_started, or holds a second one"
-        if number == 0 and (event["run_id"], event["campaign_id"]) != (run["run_id"], campaign_id):
+        if number == 0 and (event["run_id"], event["campaign_id"]) != (run_id, campaign_id):
             return f"is the log of run {event['run_id']} of campaign {event['campaign_id']}"
         if event["type"] == "run_finished":
             closed = True
             if event["sha256"] != digest.hexdigest() or event["events"] != number + 1:
                 return "run_finished does not have the digest and count of what comes before it"
         digest.update(line)
-    return None if closed == (run.get("state", "complete") == "complete") else "its end is not what the index says"
+    return None if closed == (other.get("state", "complete") == "complete") else "its end is not what the index says"
 
 
 def check(directory: Path) -> Iterator[str]:
@@ -118,7 +121,7 @@ def check(directory: Path) -> Iterator[str]:
     try:
         yield from check_sums(directory)
         campaign_id = json.loads((directory / "campaign.json").read_bytes())["campaign_id"]
-        index = json.loads((directory / "events.index.json").read_bytes())
+        index = json.loads(decompress((directory / INDEX).read_bytes()))
         yield from check_chain(index, campaign_id)
         yield from check_frames(index, (directory / "events.jsonl.zst").read_bytes(), campaign_id)
     except OSError as error:

@@ -1,11 +1,14 @@
 """Commands of `korvid-replay` about a campaign's files: seal, unseal, recover."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from replay import output
+
+if TYPE_CHECKING:
+    from replay.pool import Bar
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Campaign = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="A campaign directory.")]
@@ -19,20 +22,19 @@ def register(cli: typer.Typer) -> None:
     cli.command()(recover)
 
 
-def seal(campaign: Campaign, level: Level = 19, as_json: JsonFlag = False) -> None:
+def seal(campaign: Campaign, level: Level = 22, as_json: JsonFlag = False) -> None:
     """Pack a finished campaign into one checksummed file, a fraction of the size, that every command reads as before.
 
     Every log is verified first; one that cannot be trusted stops the seal. Safe to be killed and started again.
     """
-    from replay.pool import Bar
     from replay.seal.leftovers import run_logs
     from replay.seal.sealing import seal as seal_campaign
 
-    bar = Bar(f"sealing {campaign.name}", len(run_logs(campaign)))
+    bars = _Bars(len(run_logs(campaign)))
     try:
-        done = seal_campaign(campaign, level=level, progress=bar)
+        done = seal_campaign(campaign, level=level, progress=bars)
     finally:
-        bar.close()
+        bars.close()
     if as_json:
         output.print_json(done)
         return
@@ -91,3 +93,26 @@ def recover(campaign: Campaign, as_json: JsonFlag = False) -> None:
         output.print_line(f"{done.campaign}: {'clean' if not done.losses else 'recovered'}, {done.runs} runs, {state}")
     if lost:
         raise typer.Exit(1)
+
+
+class _Bars:
+    """A progress bar for each thing that a seal does, one after the other."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._phase = ""
+        self._bar: Bar | None = None
+
+    def __call__(self, phase: str, done: int) -> None:
+        """Say that the phase is done for so many runs."""
+        from replay.pool import Bar
+
+        if self._bar is None or phase != self._phase:
+            self.close()
+            self._phase, self._bar = phase, Bar(phase, self._total)
+        self._bar(done)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._bar is not None:
+            self._bar.close()

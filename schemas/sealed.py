@@ -1,17 +1,20 @@
-"""`events.index.json`: where each run lies in a sealed campaign, and the digests that a reader checks. Source: design.
+"""The index of a sealed campaign: where each run lies, and the digests that a reader checks. Source: design.
 
 A sealed campaign is `events.jsonl.zst`: zstd frames, one after the other without a gap, each holding the whole event
-lines of one or more runs, byte for byte. The index lists the frames in order. Each frame's `chain` is the SHA-256 over
-the chain before it and the frame's own entry, and begins with the campaign id, so an entry that is edited, moved,
-dropped, repeated or taken from another campaign breaks it; `chain` of the index is the last one and stands for the
-whole. It guards against damage and careless edits: whoever rewrites everything can also rewrite the chain, unless its
-last value was noted elsewhere.
+lines of one or more runs, byte for byte. The index lists the frames in order, and says nothing that follows from the
+rest: where a frame or a run begins is the sum of what lies before it. It is JSON, and lies compressed on disk
+(`replay.sealed`).
+
+A chain of SHA-256 begins with the campaign id and the other members of the index and goes on over the entry of each
+frame. Its last value is the index's `chain` and stands for the whole, so an entry that is edited, moved, dropped,
+repeated or taken from another campaign breaks it. It guards against damage and careless edits: whoever rewrites
+everything can also rewrite the chain, unless its last value was noted elsewhere.
 """
 
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -19,41 +22,48 @@ import msgspec
 from schemas.errors import LogError
 
 SEALED_VERSION = 1
-"""The format of `events.index.json`."""
+"""The format of the index."""
 
 EVENTS = "events.jsonl.zst"
-INDEX = "events.index.json"
+INDEX = "events.index.json.zst"
 SUMS = "SHA256SUMS"
 
 FILE_DIGITS = 16
-"""How many digits of a log file's SHA-256 the index keeps."""
+"""How many digits of the SHA-256 of log files the index keeps."""
 
 MAX_RUN_ID_BYTES = 240
 """A run id is a file name with `.jsonl.zst` (and `.torn`) behind it; file systems take 255 bytes."""
+
+State = Literal["complete", "interrupted"]
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     pass
 
 
-class SealedRun(_Data, frozen=True, omit_defaults=True):
+class SealedRun(_Data, frozen=True):
     """One run in a frame. `offset` and `length` count raw bytes inside the decompressed frame.
 
-    The bytes are covered by the digest of the frame, their place by the chain. `file_sha256` is the first 16 digits of
-    the SHA-256 of the file in `runs/` that was sealed: enough to tell whether it comes back byte for byte. `state` is
-    `complete` for a log with `run_finished` at its end. `repacks` is whether the writer's compression gives that very
-    file again from the raw bytes; `closed` whether its zstd stream was ended; `tail` is what followed the last whole
-    line in a torn file, as base64 of the file's bytes.
+    The bytes are covered by the digest of the frame, their place by the chain. The rest is left at its defaults for an
+    ordinary run: a log with `run_finished` at its end (`state`), whose ended zstd stream (`closed`) is what the log
+    writer's compression gives again (`repacks`). `tail` is what followed the last whole line in a torn file, as base64
+    of the file's bytes. A run that is not ordinary has `file_sha256`, the first 16 digits of the SHA-256 of the file in
+    `runs/` that was sealed; those of ordinary runs are in their frame's `files`.
     """
 
     run_id: str
     offset: int
     length: int
-    file_sha256: str
-    state: Literal["complete", "interrupted"] = "complete"
+    state: State = "complete"
     repacks: bool = True
     closed: bool = True
     tail: str = ""
+    file_sha256: str = ""
+
+    @property
+    def ordinary(self) -> bool:
+        """Whether the file of the run is covered by its frame's `files`."""
+        return not self.file_sha256
 
     def tail_bytes(self) -> bytes:
         """The bytes of the torn file after its last whole line."""
@@ -61,33 +71,48 @@ class SealedRun(_Data, frozen=True, omit_defaults=True):
 
 
 class Frame(_Data, frozen=True):
-    """One zstd frame: its place in the file, its raw size, the SHA-256 of its compressed bytes, and its runs."""
+    """One zstd frame: its place in the file, its raw size, the SHA-256 of its compressed bytes, and its runs.
+
+    `files` is the `files_digest` of the log files of its ordinary runs: enough to tell whether they come back byte for
+    byte.
+    """
 
     offset: int
     size: int
     raw_size: int
     sha256: str
     runs: tuple[SealedRun, ...]
-    chain: str = ""
+    files: str = ""
 
 
 class SealedIndex(_Data, frozen=True):
     """The frame table of one campaign.
 
-    `bytes` and `raw_bytes` are of `events.jsonl.zst`, `file_bytes` of the log files that were sealed. `level` and
-    `zstd` say how the frames were compressed.
+    `file_bytes` is the size of the log files that were sealed. `level` and `zstd` say how the frames were compressed.
     """
 
     campaign_id: str
-    run_count: int
-    bytes: int
-    raw_bytes: int
     file_bytes: int
     chain: str
     level: int
     zstd: str
     frames: tuple[Frame, ...]
     schema_version: int = SEALED_VERSION
+
+    @property
+    def run_count(self) -> int:
+        """How many runs are sealed."""
+        return sum(len(frame.runs) for frame in self.frames)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of `events.jsonl.zst`."""
+        return sum(frame.size for frame in self.frames)
+
+    @property
+    def raw_bytes(self) -> int:
+        """Bytes of the event lines."""
+        return sum(frame.raw_size for frame in self.frames)
 
     def runs(self) -> Iterator[tuple[Frame, SealedRun]]:
         """Every run with its frame, in order of the file."""
@@ -96,41 +121,65 @@ class SealedIndex(_Data, frozen=True):
                 yield frame, run
 
 
+class _Other(_Data, frozen=True, omit_defaults=True):
+    """What of a run is not ordinary."""
+
+    state: State = "complete"
+    repacks: bool = True
+    closed: bool = True
+    tail: str = ""
+    file_sha256: str = ""
+
+
+class _RunRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    run_id: str
+    length: int
+    other: _Other | None
+
+
+class _FrameRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    size: int
+    sha256: str
+    files: str
+    runs: tuple[_RunRow, ...]
+
+
+class _File(_Data, frozen=True):
+    """The index as it is written."""
+
+    schema_version: int
+    campaign_id: str
+    file_bytes: int
+    level: int
+    zstd: str
+    chain: str
+    frames: tuple[_FrameRow, ...]
+
+
 class _Version(msgspec.Struct):
     schema_version: int
 
 
-def build_index(campaign_id: str, frames: list[Frame], *, file_bytes: int, level: int, zstd: str) -> SealedIndex:
+def files_digest(digests: Iterable[str]) -> str:
+    """16 digits over the SHA-256 of log files, in order."""
+    return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()[:FILE_DIGITS]
+
+
+def build_index(campaign_id: str, frames: Iterable[Frame], *, file_bytes: int, level: int, zstd: str) -> SealedIndex:
     """The index of these frames, chained."""
-    chained = []
-    chain = _seed(campaign_id)
-    for frame in frames:
-        chain = _next(chain, frame)
-        chained.append(msgspec.structs.replace(frame, chain=chain))
-    return SealedIndex(
-        campaign_id=campaign_id,
-        run_count=sum(len(frame.runs) for frame in frames),
-        bytes=sum(frame.size for frame in frames),
-        raw_bytes=sum(frame.raw_size for frame in frames),
-        file_bytes=file_bytes,
-        chain=chain,
-        level=level,
-        zstd=zstd,
-        frames=tuple(chained),
+    index = SealedIndex(
+        campaign_id=campaign_id, file_bytes=file_bytes, chain="", level=level, zstd=zstd, frames=tuple(frames)
     )
+    return msgspec.structs.replace(index, chain=_chain(_written(index)))
 
 
 def encode_index(index: SealedIndex) -> bytes:
-    """`events.index.json`: JSON with a line for each run, one newline at the end."""
-    data = msgspec.json.encode(index)
-    # A quote inside a text is escaped, so these can only be the beginnings of entries.
-    for entry in (b'{"offset":', b'{"run_id":'):
-        data = data.replace(entry, b"\n" + entry)
-    return data + b"\n"
+    """The index as JSON: one line, one newline at its end."""
+    return msgspec.json.encode(_written(index)) + b"\n"
 
 
 def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
-    """The index in `data`; `name` is used in messages.
+    """The index in the JSON `data`; `name` is used in messages.
 
     Raises `LogError` if it is none, of a newer format, or contradicts itself: nothing of it can be used then.
     """
@@ -141,16 +190,17 @@ def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
                 f"{name} has schema_version {version} and this build reads up to {SEALED_VERSION}: "
                 f"install a korvid-rec that reads version {version}"
             )
-        index = msgspec.json.decode(data, type=SealedIndex)
+        written = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise LogError(f"{name}: not the index of a sealed campaign: {error}; {_WAY_OUT}") from None
-    problem = next(_problems(index, data), None)
+        raise LogError(f"{name}: not the index of a sealed campaign: {error}; {WAY_OUT}") from None
+    index = _placed(written)
+    problem = next(_problems(index, written, data), None)
     if problem is not None:
-        raise LogError(f"{name}: {problem}; {_WAY_OUT}")
+        raise LogError(f"{name}: {problem}; {WAY_OUT}")
     return index
 
 
-_WAY_OUT = "restore it from a copy, or let korvid-replay recover read the frames without it"
+WAY_OUT = "restore it from a copy, or let korvid-replay recover read the frames without it"
 
 
 def run_id_problem(run_id: str) -> str | None:
@@ -164,39 +214,76 @@ def run_id_problem(run_id: str) -> str | None:
     return None
 
 
-def _seed(campaign_id: str) -> str:
-    return hashlib.sha256(b"korvid sealed campaign\n" + campaign_id.encode("utf-8", "surrogatepass")).hexdigest()
+def _written(index: SealedIndex) -> _File:
+    return _File(
+        schema_version=index.schema_version,
+        campaign_id=index.campaign_id,
+        file_bytes=index.file_bytes,
+        level=index.level,
+        zstd=index.zstd,
+        chain=index.chain,
+        frames=tuple(
+            _FrameRow(frame.size, frame.sha256, frame.files, tuple(_run_row(run) for run in frame.runs))
+            for frame in index.frames
+        ),
+    )
 
 
-def _next(chain: str, frame: Frame) -> str:
-    entry = msgspec.json.encode(msgspec.structs.replace(frame, chain=""))
-    return hashlib.sha256(chain.encode() + entry).hexdigest()
+def _run_row(run: SealedRun) -> _RunRow:
+    other = _Other(state=run.state, repacks=run.repacks, closed=run.closed, tail=run.tail, file_sha256=run.file_sha256)
+    return _RunRow(run.run_id, run.length, None if other == _ORDINARY else other)
 
 
-def _problems(index: SealedIndex, data: bytes) -> Iterator[str]:
+_ORDINARY = _Other()
+
+
+def _placed(written: _File) -> SealedIndex:
+    """The index with the place of every frame and run: each begins where the one before it ends."""
+    frames, at = [], 0
+    for row in written.frames:
+        runs, inside = [], 0
+        for run in row.runs:
+            other = run.other or _ORDINARY
+            runs.append(SealedRun(run_id=run.run_id, offset=inside, length=run.length, **msgspec.structs.asdict(other)))
+            inside += run.length
+        frames.append(
+            Frame(offset=at, size=row.size, raw_size=inside, sha256=row.sha256, runs=tuple(runs), files=row.files)
+        )
+        at += row.size
+    return SealedIndex(
+        campaign_id=written.campaign_id,
+        file_bytes=written.file_bytes,
+        chain=written.chain,
+        level=written.level,
+        zstd=written.zstd,
+        frames=tuple(frames),
+        schema_version=written.schema_version,
+    )
+
+
+def _chain(written: _File) -> str:
+    head = [written.schema_version, written.campaign_id, written.file_bytes, written.level, written.zstd]
+    chain = hashlib.sha256(b"korvid sealed campaign\n" + msgspec.json.encode(head)).hexdigest()
+    for row in written.frames:
+        chain = hashlib.sha256(chain.encode() + msgspec.json.encode(row)).hexdigest()
+    return chain
+
+
+def _problems(index: SealedIndex, written: _File, data: bytes) -> Iterator[str]:
     """What of an index does not hold, worst first."""
-    chain = _seed(index.campaign_id)
-    offset = 0
+    chain = _chain(written)
+    if index.chain != chain:
+        yield f"the chain of {len(index.frames)} frames ends in {chain[:16]}, not in {index.chain[:16]}: it was edited"
     seen: set[str] = set()
     for number, frame in enumerate(index.frames):
-        chain = _next(chain, frame)
-        if frame.chain != chain:
-            yield f"the chain breaks at frame {number} (byte {frame.offset} of {EVENTS}): its entry was changed"
-        if frame.offset != offset or frame.size < 1:
-            yield f"frame {number} begins at byte {frame.offset} of {EVENTS}, the one before it ends at {offset}"
-        offset = frame.offset + frame.size
+        if frame.size < 1 or not frame.runs:
+            yield f"frame {number} is empty"
         yield from _run_problems(number, frame, seen)
-    if index.chain != chain:
-        yield f"the chain of {len(index.frames)} frames ends in {chain[:16]}, not in {index.chain[:16]}: some miss"
-    totals = (len(seen), offset, sum(frame.raw_size for frame in index.frames))
-    if totals != (index.run_count, index.bytes, index.raw_bytes):
-        yield "the totals do not fit the frames"
     if data != encode_index(index):
         yield "the file is not as it was written: it was edited"
 
 
 def _run_problems(number: int, frame: Frame, seen: set[str]) -> Iterator[str]:
-    at = 0
     for run in frame.runs:
         problem = run_id_problem(run.run_id)
         if problem is not None:
@@ -204,12 +291,9 @@ def _run_problems(number: int, frame: Frame, seen: set[str]) -> Iterator[str]:
         if run.run_id in seen:
             yield f"frame {number}: run {run.run_id} is there twice"
         seen.add(run.run_id)
-        if run.offset != at or run.length < 1:
-            yield f"frame {number}: run {run.run_id} begins at raw byte {run.offset}, the one before it ends at {at}"
-        at = run.offset + run.length
+        if run.length < 1:
+            yield f"frame {number}: run {run.run_id} has {run.length} raw bytes"
         try:
             run.tail_bytes()
         except (binascii.Error, ValueError):
             yield f"frame {number}: the tail of run {run.run_id} is not base64"
-    if at != frame.raw_size:
-        yield f"frame {number} holds {frame.raw_size} raw bytes, its runs {at}"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from replay.campaigns import LOG_SUFFIX, RUNS
-from replay.logref import as_ref, sealed_ref
-from replay.seal.packing import is_original
+from replay.logref import sealed_ref
+from replay.seal.packing import expect_same_lines
 from replay.sealed import read_index
 from schemas.errors import LogError
 from schemas.sealed import EVENTS
@@ -16,13 +16,12 @@ RECOVER_FILE = ".recover"
 
 
 def leftovers(directory: Path) -> Iterator[tuple[Path, bool]]:
-    """Each file in `runs/` of a run that is sealed, and whether it is the same log."""
-    sealed = {run.run_id: (frame, run) for frame, run in read_index(directory).runs()}
-    for path in run_logs(directory):
-        found = sealed.get(as_ref(path).run_id)
-        if found is not None:
+    """Each file in `runs/` of a run that is sealed, in order of the sealed file, and whether it is the same log."""
+    for frame, run in read_index(directory).runs():
+        path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
+        if path.is_file():
             try:
-                is_original(path, sealed_ref(directory / EVENTS, *found), found[1])
+                expect_same_lines(path, sealed_ref(directory / EVENTS, frame, run))
             except LogError:
                 yield path, False
             else:

@@ -4,13 +4,13 @@ The order of the steps is what makes it safe to be killed at any moment:
 
 1. `.seal.*` files are written, made durable and read back; nothing else has changed.
 2. `events.jsonl.zst` gets its name. Without an index nobody reads it: `runs/` counts.
-3. `events.index.json` gets its name. From here on the sealed runs count; the files in `runs/` are left over.
+3. `events.index.json.zst` gets its name. From here on the sealed runs count; the files in `runs/` are left over.
 4. SHA256SUMS gets its name, and the files in `runs/` that were sealed are removed.
 
 A seal that finds step 3 done finishes step 4.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -21,15 +21,17 @@ from replay.logref import LogRef, as_ref, sealed_ref
 from replay.reader import whole_lines
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, leftovers, run_logs
-from replay.seal.packing import LEVEL, FrameWriter, Sizes, grouped, original_of, raw_sha256
+from replay.seal.packing import LEVEL, FrameWriter, Sizes, entry_of, grouped, original_of, raw_sha256
 from replay.seal.sums import write_sums
-from replay.sealed import is_sealed, manifest_campaign_id, read_index
+from replay.sealed import is_sealed, manifest_campaign_id, pack_index, read_index
 from replay.verify import RunCheck, verify_run
 from schemas.errors import LogError, UsageError, WorkError
-from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, SealedRun, build_index, encode_index, run_id_problem
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, build_index, run_id_problem
 
 TEMPORARY = tuple(f".seal.{name}" for name in (EVENTS, INDEX, SUMS))
-Progress = Callable[[int], None]
+CHECKING, PACKING, COMPARING = "checking", "packing", "comparing"
+"""What a seal does, in this order: each once over all runs."""
+Progress = Callable[[str, int], None]
 
 _NAMED = 8
 """How many refused runs a message names."""
@@ -63,8 +65,8 @@ class _Start(msgspec.Struct):
     attempt: int
 
 
-def seal(directory: Path, *, level: int = LEVEL, progress: Progress = lambda _: None) -> Sealed:
-    """Seal the campaign in `directory`. `progress` is told how many runs are packed.
+def seal(directory: Path, *, level: int = LEVEL, progress: Progress = lambda *_: None) -> Sealed:
+    """Seal the campaign in `directory`. `progress` is told what is being done and for how many runs it is.
 
     Raises `UsageError` if there is no campaign or somebody works on it, `LogError` naming the logs that cannot be
     trusted, `WorkError` if it cannot be written; the campaign is then as it was.
@@ -76,7 +78,7 @@ def seal(directory: Path, *, level: int = LEVEL, progress: Progress = lambda _: 
             index = read_index(directory)
             _refuse_unsealed(directory, index)
             return _finish(directory, index, already=True)
-        runs = _checked(directory)
+        runs = _checked(directory, progress)
         try:
             index = _write(directory, runs, level, progress)
         except (OSError, WorkError):
@@ -92,8 +94,8 @@ def finish(directory: Path) -> Sealed:
     return _finish(directory, read_index(directory), already=True)
 
 
-def _checked(directory: Path) -> list[Sizes]:
-    """The runs in the order of the sealed file."""
+def _checked(directory: Path, progress: Progress) -> list[Sizes]:
+    """The runs in the order of the sealed file. Of each no more is kept than its place and its digests."""
     logs = logs_in(directory)
     if not logs:
         raise UsageError(f"{directory}: nothing is recorded there; there is nothing to seal")
@@ -101,20 +103,28 @@ def _checked(directory: Path) -> list[Sizes]:
         problem = run_id_problem(log.run_id)
         if problem is not None:
             raise LogError(f"{directory / RUNS}: the file name {log.name[:80]!r} {problem}; rename it")
-    checks = [verify_run(log) for log in logs]
-    corrupt = [check for check in checks if check.state == "corrupt"]
+    corrupt: list[str] = []
+    found: list[tuple[tuple[str, int, int, str], Sizes]] = []
+    ids: set[str] = set()
+    for done, log in enumerate(logs, 1):
+        check = verify_run(log)
+        if check.state == "corrupt":
+            corrupt.append(f"{check.path}: {check.detail}" if len(corrupt) < _NAMED else "")
+        elif not corrupt:
+            start, sizes = _sizes(log, check)
+            ids.add(start.campaign_id)
+            found.append(((start.case_id, start.repetition, start.attempt, log.run_id), sizes))
+        progress(CHECKING, done)
     if corrupt:
-        named = "; ".join(f"{check.path}: {check.detail}" for check in corrupt[:_NAMED])
+        named = "; ".join(filter(None, corrupt))
         more = f"; and {len(corrupt) - _NAMED} more" if len(corrupt) > _NAMED else ""
         raise LogError(
             f"{named}{more}: {len(corrupt)} of {len(logs)} logs cannot be trusted and nothing was sealed; restore them "
             "from a copy, or set them aside with korvid-replay recover"
         )
-    found = [_sizes(log, check) for log, check in zip(logs, checks, strict=True)]
-    ids = {start.campaign_id for start, _ in found}
     if len(ids) > 1:
         raise LogError(f"{directory}: the logs belong to several campaigns ({', '.join(sorted(ids))}); move them apart")
-    found.sort(key=lambda pair: (pair[0].case_id, pair[0].repetition, pair[0].attempt, pair[1].entry.run_id))
+    found.sort(key=lambda pair: pair[0])
     return [sizes for _, sizes in found]
 
 
@@ -124,17 +134,8 @@ def _sizes(log: LogRef, check: RunCheck) -> tuple[_Start, Sizes]:
     start = msgspec.json.decode(next(whole_lines(log)), type=_Start)
     complete = check.status is not None
     original = original_of(log, complete=complete)
-    entry = SealedRun(
-        run_id=log.run_id,
-        state="complete" if complete else "interrupted",
-        offset=0,
-        length=check.raw_bytes,
-        file_sha256=original.file_sha256,
-        repacks=original.repacks,
-        closed=original.closed,
-        tail=original.tail,
-    )
-    return start, Sizes(log, entry, check.sha256, original.file_bytes)
+    entry = entry_of(log.run_id, check.raw_bytes, original, complete=complete)
+    return start, Sizes(log, entry, check.sha256, original.file_sha256, original.file_bytes)
 
 
 def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -> SealedIndex:
@@ -142,31 +143,24 @@ def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -
     campaign_id = (
         manifest_campaign_id(directory) or msgspec.json.decode(next(whole_lines(runs[0].log)), type=_Start).campaign_id
     )
-    writer = FrameWriter(level)
-    disk.write(events, _packed(writer, runs, progress))
+    writer = FrameWriter(level, lambda done: progress(PACKING, done))
+    disk.write(events, (piece for group in grouped(runs) for piece in writer.pieces(group)))
     zstd = ".".join(str(part) for part in zstandard.ZSTD_VERSION)
     index = build_index(
         campaign_id, writer.frames, file_bytes=sum(run.file_bytes for run in runs), level=level, zstd=zstd
     )
-    _read_back(events, index, {run.entry.run_id: run.sha256 for run in runs})
-    disk.write(index_file, (encode_index(index),))
+    _read_back(events, index, runs, progress)
+    disk.write(index_file, (pack_index(index),))
     write_sums(directory, sums, renamed={directory / EVENTS: events, directory / INDEX: index_file})
     return index
 
 
-def _packed(writer: FrameWriter, runs: list[Sizes], progress: Progress) -> Iterator[bytes]:
-    done = 0
-    for group in grouped(runs):
-        yield from writer.pieces(group)
-        done += len(group)
-        progress(done)
-
-
-def _read_back(events: Path, index: SealedIndex, expected: dict[str, str]) -> None:
+def _read_back(events: Path, index: SealedIndex, runs: list[Sizes], progress: Progress) -> None:
     """Read what was written, before anything depends on it."""
-    for frame, run in index.runs():
-        if raw_sha256(sealed_ref(events, frame, run)) != expected[run.run_id]:
+    for done, ((frame, run), expected) in enumerate(zip(index.runs(), runs, strict=True), 1):
+        if run.run_id != expected.entry.run_id or raw_sha256(sealed_ref(events, frame, run)) != expected.sha256:
             raise WorkError(f"{events}: run {run.run_id} does not read back as it was written; nothing was sealed")
+        progress(COMPARING, done)
 
 
 def _refuse_unsealed(directory: Path, index: SealedIndex) -> None:

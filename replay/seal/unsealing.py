@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 
 from replay.campaigns import LOG_SUFFIX, RUNS
-from replay.logref import LogRef
+from replay.logref import LogRef, sealed_ref
 from replay.reader import whole_lines
 from replay.seal import disk
 from replay.seal.leftovers import UNSEAL_FILE
-from replay.seal.packing import is_original, log_pieces
-from replay.sealed import is_sealed, read_index, sealed_logs
+from replay.seal.packing import expect_same_lines, log_pieces
+from replay.sealed import is_sealed, read_index
 from schemas.errors import UsageError
-from schemas.sealed import EVENTS, INDEX, SUMS, SealedRun
+from schemas.sealed import EVENTS, INDEX, SUMS, Frame, SealedRun, files_digest
 
 TAIL_MARK = "tail"
 Progress = Callable[[int], None]
@@ -26,8 +26,9 @@ Progress = Callable[[int], None]
 class Unsealed(msgspec.Struct, frozen=True, kw_only=True):
     """What an unseal came to.
 
-    `identical` logs are byte for byte the files that were sealed; of `recompressed` ones only the raw lines are,
-    because another zstd library wrote or writes them. `tails` are torn ends that could only be laid beside their log.
+    `identical` logs are byte for byte the files that were sealed; of `recompressed` ones only the raw lines surely are,
+    because another zstd library wrote or writes them (the ordinary runs of a frame are told together: one digest stands
+    for their files). `tails` are torn ends that could only be laid beside their log.
     """
 
     campaign: str
@@ -50,14 +51,10 @@ def unseal(directory: Path, *, progress: Progress = lambda _: None) -> Unsealed:
         index = read_index(directory)
         runs = directory / RUNS
         runs.mkdir(exist_ok=True)
-        recompressed, tails = [], []
-        for done, log in enumerate(sealed_logs(directory), 1):
-            assert log.sealed is not None
-            path = runs / f"{log.run_id}{LOG_SUFFIX}"
-            if not restore(log, log.sealed.run, path):
-                recompressed.append(log.run_id)
-                if log.sealed.run.tail:
-                    tails.append(_lay_beside(path, log.sealed.run))
+        recompressed: list[str] = []
+        tails: list[str] = []
+        written = (run for frame in index.frames for run in _restored(directory, frame, recompressed, tails))
+        for done, _ in enumerate(written, 1):
             progress(done)
         disk.sync(runs)
         disk.sync(directory)
@@ -74,22 +71,41 @@ def unseal(directory: Path, *, progress: Progress = lambda _: None) -> Unsealed:
         )
 
 
-def restore(log: LogRef, run: SealedRun, path: Path) -> bool:
-    """Write the log file of a sealed run to `path`, unless it is there. Whether it is the very file that was sealed.
+def _restored(directory: Path, frame: Frame, recompressed: list[str], tails: list[str]) -> Iterator[str]:
+    """Write the logs of one frame, id by id; add to `recompressed` and `tails` those that are not what was sealed."""
+    ordinary: dict[str, str] = {}
+    for run in frame.runs:
+        path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
+        made = _restore(sealed_ref(directory / EVENTS, frame, run), run, path)
+        if run.ordinary:
+            ordinary[run.run_id] = made
+        elif not made.startswith(run.file_sha256):
+            recompressed.append(run.run_id)
+            if run.tail:
+                tails.append(_lay_beside(path, run))
+        yield run.run_id
+    if files_digest(ordinary.values()) != frame.files:
+        recompressed += ordinary
+
+
+def _restore(log: LogRef, run: SealedRun, path: Path) -> str:
+    """Write the log file of a sealed run to `path`, unless it is there; the SHA-256 of what lies there then.
 
     The name is not durable before the directory is synced. Raises `LogError` if the sealed run does not hold, or
     `path` is another log.
     """
     if path.exists():
-        return is_original(path, log, run)
+        expect_same_lines(path, log)
+        return disk.file_sha256(path)
     temporary = path.with_name(UNSEAL_FILE)
     disk.write(temporary, _original_pieces(log, run, with_tail=run.repacks))
-    identical = disk.file_sha256(temporary).startswith(run.file_sha256)
-    if not identical and run.tail:
+    made = disk.file_sha256(temporary)
+    if run.tail and not made.startswith(run.file_sha256):
         # Torn bytes continue a stream of another zstd library: behind this one they would be noise.
         disk.write(temporary, _original_pieces(log, run, with_tail=False))
+        made = disk.file_sha256(temporary)
     temporary.replace(path)
-    return identical
+    return made
 
 
 def _original_pieces(log: LogRef, run: SealedRun, *, with_tail: bool) -> Iterator[bytes]:

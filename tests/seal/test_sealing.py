@@ -22,7 +22,7 @@ from replay.seal import packing, sealing
 from replay.seal.recovering import recover
 from replay.seal.sealing import seal
 from replay.seal.unsealing import unseal
-from replay.sealed import read_index
+from replay.sealed import pack_index, read_index
 from replay.verify import verify
 from schemas.errors import LogError, UsageError, WorkError
 from schemas.sealed import encode_index
@@ -32,7 +32,7 @@ from tests.seal.campaigns import campaign, files, noise, raw, record
 def test_an_unsealed_campaign_is_byte_for_byte_what_was_sealed_the_torn_log_too(plain: Path) -> None:
     before = files(plain)
     done = seal(plain, level=3)
-    assert set(files(plain)) == {"campaign.json", "events.jsonl.zst", "events.index.json", "SHA256SUMS"}
+    assert set(files(plain)) == {"campaign.json", "events.jsonl.zst", "events.index.json.zst", "SHA256SUMS"}
     assert (done.runs, done.interrupted, done.already) == (8, 1, False)
     assert done.torn_bytes > 0
     back = unseal(plain)
@@ -253,15 +253,15 @@ def test_a_log_that_changes_while_it_is_sealed_refuses(plain: Path, monkeypatch:
     genuine = sealing._checked
     changed, other = (plain / "runs" / f"api-1-r{number}-abc.jsonl.zst" for number in (1, 2))
 
-    def checked_then_changed(directory: Path) -> list[packing.Sizes]:
-        found = genuine(directory)
+    def checked_then_changed(directory: Path, progress: sealing.Progress) -> list[packing.Sizes]:
+        found = genuine(directory, progress)
         changed.write_bytes(other.read_bytes())
         return found
 
     monkeypatch.setattr(sealing, "_checked", checked_then_changed)
     with pytest.raises(WorkError, match="changed while it was sealed"):
         seal(plain, level=3)
-    assert not (plain / "events.index.json").exists()
+    assert not (plain / "events.index.json.zst").exists()
     assert not list(plain.glob(".seal*"))
 
 
@@ -289,7 +289,9 @@ def test_any_texts_and_any_tear_come_back(
 
 
 def test_the_index_of_a_sealed_campaign_is_encoded_as_it_is_read(sealed: Path) -> None:
-    assert encode_index(read_index(sealed)) == (sealed / "events.index.json").read_bytes()
+    packed = (sealed / "events.index.json.zst").read_bytes()
+    assert encode_index(read_index(sealed)) == zstandard.ZstdDecompressor().decompress(packed)
+    assert pack_index(read_index(sealed)) == packed
 
 
 def test_sealing_needs_nothing_that_could_call_a_model() -> None:
