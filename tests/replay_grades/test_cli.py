@@ -84,6 +84,16 @@ def test_an_external_grader_gets_the_same_treatment(
     assert {tuple(flip["cause"]["changes"]) for flip in one["receipt"]["flips"]} == {("grader",)}
 
 
+def test_the_grader_of_the_documentation_runs(cli: typer.Typer, campaign: Path, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "graders.md").read_text()
+    source = page.split("```python\n", 1)[1].split("```", 1)[0]
+    (tmp_path / "brief.py").write_text(source)
+    code, stdout, stderr = invoke(cli, "regrade", campaign, "--grader", f"{tmp_path / 'brief.py'}:brief")
+    assert (code, stderr) == (0, "")
+    assert "brief@1" in stdout
+    assert "  pass 0," not in stdout
+
+
 @pytest.mark.parametrize("command", ["diff", "bisect"])
 def test_diff_and_bisect_print_lines_or_json(command: str, cli: typer.Typer, pristine: Path) -> None:
     code, text, _ = invoke(cli, command, pristine, "--from", "claims@1")
