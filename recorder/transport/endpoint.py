@@ -151,7 +151,9 @@ def endpoint_from_env(
     ref = model or _model_ref(env, notices)
     url = base_url or env.get(BASE_URL, "")
     if not url:
-        raise UsageError(f"{BASE_URL} is not set; give the server's URL, for example http://127.0.0.1:11434")
+        raise UsageError(
+            f"{BASE_URL} or --base-url is not set; give the server's URL, for example http://127.0.0.1:11434"
+        )
     options = _options(env.get(OPTIONS))
     timeout_s = _timeout(env.get(TIMEOUT), options, default_timeout_s)
     name, key = _api_key(env, notices)
@@ -170,7 +172,7 @@ def endpoint_from_env(
 def _model_ref(env: Mapping[str, str], notices: list[str]) -> str:
     ref = env.get(MODEL, "").strip()
     if not ref:
-        raise UsageError(f"{MODEL} is not set; give PROVIDER/TAG, for example ollama/qwen3:8b")
+        raise UsageError(f"{MODEL} or --model is not set; give PROVIDER/TAG, for example ollama/qwen3:8b")
     provider = env.get(LEGACY_PROVIDER, "").strip()
     if not provider:
         return ref

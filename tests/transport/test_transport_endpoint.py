@@ -60,7 +60,7 @@ def test_the_timeout_comes_from_the_variable_then_the_options_then_the_default(e
 @pytest.mark.parametrize(
     ("env", "named"),
     [
-        ({"KORVID_EVAL_BASE_URL": ""}, "KORVID_EVAL_BASE_URL"),
+        ({"KORVID_EVAL_BASE_URL": ""}, "KORVID_EVAL_BASE_URL or --base-url"),
         ({"KORVID_EVAL_BASE_URL": "127.0.0.1:11434"}, "KORVID_EVAL_BASE_URL"),
         ({"KORVID_EVAL_BASE_URL": "ftp://h"}, "KORVID_EVAL_BASE_URL"),
         ({"KORVID_EVAL_BASE_URL": "http://"}, "KORVID_EVAL_BASE_URL"),
@@ -68,7 +68,7 @@ def test_the_timeout_comes_from_the_variable_then_the_options_then_the_default(e
         ({"KORVID_EVAL_BASE_URL": "http://h?token=sesame"}, "KORVID_EVAL_BASE_URL"),
         ({"KORVID_EVAL_BASE_URL": "http://me:sesame@h"}, "KORVID_EVAL_API_KEY_ENV"),
         ({"KORVID_EVAL_BASE_URL": "ftp://me:sesame@h"}, "KORVID_EVAL_API_KEY_ENV"),
-        ({"KORVID_EVAL_MODEL": ""}, "KORVID_EVAL_MODEL"),
+        ({"KORVID_EVAL_MODEL": ""}, "KORVID_EVAL_MODEL or --model"),
         ({"KORVID_EVAL_MODEL": "qwen3"}, "KORVID_EVAL_MODEL"),
         ({"KORVID_EVAL_TIMEOUT_SECONDS": "0"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
         ({"KORVID_EVAL_TIMEOUT_SECONDS": "-3"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
