@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -25,6 +25,7 @@ def app(help_text: str) -> typer.Typer:
 
 def run(application: typer.Typer) -> None:
     """Run a command line: our errors become one line on stderr and their exit code; a closed pipe is no error."""
+    application.callback()(_root)
     try:
         application()
     except KorvidError as error:
@@ -34,6 +35,22 @@ def run(application: typer.Typer) -> None:
         # The reader has gone (`| head`); keep the interpreter from complaining when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print_line(version("korvid-rec"))
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
 
 
 def print_json(value: Any) -> None:

@@ -18,7 +18,8 @@ def explain(error: duckdb.Error) -> KorvidError:
         return UsageError(f"SQL: {text}; a query reads the views and nothing else")
     if isinstance(error, _WORK):
         return WorkError(f"SQL: {text}")
-    return UsageError(f"SQL: {text}{_place(str(error))}")
+    views = " SHOW TABLES lists the views." if text.startswith("Catalog Error: Table with name") else ""
+    return UsageError(f"SQL: {text}{_place(str(error))}{views}")
 
 
 def _place(text: str) -> str:

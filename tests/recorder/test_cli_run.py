@@ -1,5 +1,6 @@
 """`korvid-rec run` in a process of its own against the scripted server: results, secrets, signals, resume."""
 
+import importlib.metadata
 import json
 import os
 import signal
@@ -204,3 +205,10 @@ def test_help_loads_nothing_heavy(tmp_path: Path, arguments: tuple[str, ...]) ->
     )
     assert done.stderr == "[]\n"
     assert "Usage: " in done.stdout
+
+
+@pytest.mark.parametrize("module", ["replay.cli", "recorder.cli"])
+def test_the_version_is_that_of_the_package(module: str) -> None:
+    program = f"import sys; sys.argv = ['korvid', '--version']\nfrom {module} import main\nmain()"
+    done = subprocess.run([sys.executable, "-c", program], env=clean_env(), capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"{importlib.metadata.version('korvid-rec')}\n", "")
