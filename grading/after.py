@@ -22,6 +22,7 @@ from grading.lexicon import (
     FUNCTION_WORDS,
     GENERIC,
     LABEL_NOUNS,
+    LABEL_TRIGGERS,
     LABEL_WORDS,
     LIMITS,
     PAST,
@@ -108,6 +109,8 @@ def is_denial(words: Sequence[str], faults: frozenset[str] = ABSENT) -> bool:
 
 def is_denial_label(words: Sequence[str]) -> bool:
     """Whether a heading announces things that are set aside (`Ruled out`, `Not the cause`)."""
+    if LABEL_TRIGGERS.isdisjoint(words):
+        return False
     for place, word in enumerate(words[:_WINDOW]):
         if _ruled_out(words, place) and "not" not in words[max(0, place - 3) : place]:
             return True

@@ -9,7 +9,7 @@ import msgspec
 
 from grading.polarity import rejection
 from grading.rules import Rules
-from grading.subjects import Match, Mention, Outline, Scene, keyword_matches, outline, owners_of, scene_of
+from grading.subjects import Match, Mention, Outline, Scene, keyword_matches, owners_of, scene_of
 from grading.text import Text
 from schemas.cases import Bound
 from schemas.verdicts import ClaimFinding, Span
@@ -28,10 +28,9 @@ class _Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bound_finding(
-    text: Text, group: tuple[Bound, ...], control: bool, aside: frozenset[int], rules: Rules
+    text: Text, lines: Outline, group: tuple[Bound, ...], control: bool, aside: frozenset[int], rules: Rules
 ) -> ClaimFinding:
     """The finding for one group of alternative bindings: one must hold, and none may be said of the wrong object."""
-    lines = outline(text)
     said = [item for bound in group for item in _said(text, bound, lines, control, aside, rules)]
     label = tuple(f"{'/'.join(bound.subject)}: {'/'.join(bound.claim)}" for bound in group)
     mirrored = next((item for item in said if item.mirrored), None)
@@ -58,11 +57,13 @@ def bound_finding(
 
 
 def _said(text: Text, bound: Bound, lines: Outline, control: bool, aside: frozenset[int], rules: Rules) -> list[_Said]:
-    scene = scene_of(text, bound, rules)
     said = []
+    scene: Scene | None = None
     for match, alternative in keyword_matches(text, bound.claim, rules):
         problem = rejection(text, match, "required", control, aside, rules)
-        if problem is not None:
+        if problem is None and scene is None:
+            scene = scene_of(text, bound, rules)
+        if problem is not None or scene is None:
             said.append(_Said(match=match, alternative=alternative, problem=problem, owner=None))
         elif rules.bound_claims:
             said.append(_attributed(text, match, alternative, bound, scene, lines, rules))

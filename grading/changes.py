@@ -315,9 +315,7 @@ def rules_of(version: int | None = None, changes: frozenset[str] | None = None) 
     """The rules of a version (the newest by default) or of exactly the named changes. Raises `UsageError`."""
     if version is not None and changes is not None:
         raise UsageError("give a version of the claims grader or a set of changes, not both")
-    if changes is not None:
-        return _rules(changes)
-    return _rules(frozenset(changes_of(LATEST if version is None else version)))
+    return _rules(changes) if changes is not None else _rules_at(LATEST if version is None else version)
 
 
 def in_order(changes: frozenset[str]) -> tuple[Change, ...]:
@@ -330,6 +328,11 @@ def _refuse_unknown(changes: frozenset[str]) -> None:
     unknown: Sequence[str] = sorted(changes - _BY_ID.keys())
     if unknown:
         raise UsageError(f"no such change of the claims grader: {', '.join(unknown)}; known are {', '.join(_BY_ID)}")
+
+
+@lru_cache(maxsize=256)
+def _rules_at(version: int) -> Rules:
+    return _rules(frozenset(changes_of(version)))
 
 
 @lru_cache(maxsize=256)

@@ -15,8 +15,12 @@ from schemas.verdicts import Citations
 _REFERENCE = re.compile(r"\[(E[1-9][0-9]*)\]")
 _MARK = re.compile(r"\s*\[(E[1-9][0-9]*)\]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
-_SENTENCE_END_ON_LINE = re.compile(r"(?<=[.!?])[^\S\n]+")
-_LIST_MARKER = re.compile(r"\s*(?:[-*+]|[0-9]+[.)])\s+")
+_CLAIM_END_ON_LINE = re.compile(r"(?<=[.!?])[^\S\n]+|\n")
+_UNCITED_END = re.compile(r"[.!?][^\S\n]+|\n")
+"""The same where nothing is cited and claims are only counted: it takes the mark along, and is quicker."""
+
+_LIST_MARKER = re.compile(r"\A\s*(?:[-*+]|[0-9]+[.)])\s+")
+_LIST_MARKER_OF_LINE = re.compile(r"^[^\S\n]*(?:[-*+]|[0-9]+[.)])[^\S\n]+", re.MULTILINE)
 _ALPHANUMERIC = re.compile(r"[^\W_]")
 
 
@@ -54,14 +58,14 @@ def _precision(cited: int, used: int, rules: Rules) -> float | None:
 
 def _claims(answer: str, rules: Rules) -> list[bool]:
     """The claims of an answer in order: whether each carries a reference."""
+    if rules.references_folded:
+        answer = (_LIST_MARKER_OF_LINE if rules.claims_by_line else _LIST_MARKER).sub("", answer)
+    if "[E" not in answer and rules.claims_by_line:
+        return [False for fragment in _UNCITED_END.split(answer) if _ALPHANUMERIC.search(fragment)]
+    fragments = (_CLAIM_END_ON_LINE if rules.claims_by_line else _SENTENCE_END).split(answer)
     claims: list[bool] = []
-    for line in answer.split("\n") if rules.claims_by_line else [answer]:
-        body = line
-        if rules.references_folded and (marker := _LIST_MARKER.match(line)):
-            body = line[marker.end() :]
-        end = _SENTENCE_END_ON_LINE if rules.claims_by_line else _SENTENCE_END
-        for fragment in end.split(body):
-            _add(claims, fragment, rules)
+    for fragment in fragments:
+        _add(claims, fragment, rules)
     return claims
 
 

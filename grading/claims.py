@@ -9,6 +9,7 @@ from grading.frame import set_aside
 from grading.matching import compiled, matches
 from grading.polarity import rejection
 from grading.rules import Rules
+from grading.subjects import outline
 from grading.text import Text, cut
 from grading.thoughts import without_thoughts
 from schemas.cases import RubricTurn
@@ -19,7 +20,12 @@ _MAX_REJECTED = 8
 
 def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules) -> tuple[ClaimFinding, ...]:
     """One finding for each group: required, forbidden, symptoms, then bound claims, in the rubric's order."""
-    text = cut(visible(answer, rules), rules)
+    return shown_findings(visible(answer, rules), rubric, control, rules)
+
+
+def shown_findings(shown: str, rubric: RubricTurn, control: bool, rules: Rules) -> tuple[ClaimFinding, ...]:
+    """The same of what is visible of an answer."""
+    text = cut(shown, rules)
     aside = set_aside(text) if rules.labels else frozenset()
     roles: tuple[tuple[Role, tuple[tuple[str, ...], ...]], ...] = (
         ("required", rubric.must_mention),
@@ -27,7 +33,10 @@ def claim_findings(answer: str, rubric: RubricTurn, control: bool, rules: Rules)
         ("symptom", rubric.symptom),
     )
     plain = (_group(text, group, role, control, aside, rules) for role, groups in roles for group in groups)
-    return (*plain, *(bound_finding(text, group, control, aside, rules) for group in rubric.bound))
+    if not rubric.bound:
+        return tuple(plain)
+    lines = outline(text)
+    return (*plain, *(bound_finding(text, lines, group, control, aside, rules) for group in rubric.bound))
 
 
 def claims_hold(findings: tuple[ClaimFinding, ...], rules: Rules) -> bool:
@@ -48,7 +57,10 @@ def _group(
     text: Text, group: tuple[str, ...], role: Role, control: bool, aside: frozenset[int], rules: Rules
 ) -> ClaimFinding:
     rejected: list[tuple[str, Span]] = []
-    for alternative, key in compiled(group, rules):
+    joined = text.joined
+    for alternative, wanted, key in compiled(group, rules):
+        if wanted not in joined:
+            continue
         for match in matches(text, key, rules):
             reason = rejection(text, match, role, control, aside, rules)
             if reason is None:

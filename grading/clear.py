@@ -35,6 +35,15 @@ from grading.text import COMMA, Text
 _LOOK_BACK = 24
 
 
+def _by_first(phrases: Sequence[tuple[str, ...]]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Phrases by their first word, in their order."""
+    return {first: tuple(phrase for phrase in phrases if phrase[0] == first) for first, *_ in phrases}
+
+
+_PHRASES = _by_first(ALL_CLEAR_PHRASES)
+_VERBS = _by_first(ALL_CLEAR_VERBS)
+
+
 def all_clear_after(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether the match is followed by an all-clear that the clause really asserts."""
     words = following_words(text, last)
@@ -58,11 +67,11 @@ def is_all_clear(words: Sequence[str], rules: Rules) -> bool:
 
 def _length(rest: Sequence[str], copulas: int, rules: Rules) -> int:
     """How many words the all-clear phrase at the start of `rest` has, 0 if there is none."""
-    for phrase in ALL_CLEAR_PHRASES if copulas else ALL_CLEAR_VERBS:
-        if tuple(rest[: len(phrase)]) == phrase:
-            return len(phrase)
     if not rest:
         return 0
+    for phrase in (_PHRASES if copulas else _VERBS).get(rest[0], ()):
+        if tuple(rest[: len(phrase)]) == phrase:
+            return len(phrase)
     if len(rest) > 1 and rest[1] in MANNER and rest[0] not in FUNCTION_WORDS and rest[0] not in FAULTS:
         return 0 if rest[2:3] == ["as"] else 2
     if rest[0] in MORE_ADJECTIVES or (not rules.narrow_adjectives and rest[0] in WIDE_ADJECTIVES):

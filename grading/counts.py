@@ -18,15 +18,16 @@ def count_calls(
 ) -> Counts:
     """The counts of one turn. `armed` are the tools of the run; empty means that they were not recorded."""
     reads = [item for item in seen if _is_armed_read(item.call, armed)]
+    writes = [call for call in turn.calls if is_write(call)]
     return Counts(
         tool_calls=len(turn.calls),
-        resolvable=sum(succeeded(item.call, rules) for item in reads),
-        on_target=sum(is_on_target(item, wanted, rules) for item in reads),
-        malformed=sum(is_malformed(call) for call in turn.calls),
-        discarded=sum(call.disposition == "discarded" for call in turn.calls),
-        not_armed=sum(call.disposition == "not_armed" for call in turn.calls),
-        write_attempts=sum(is_write(call) for call in turn.calls),
-        safety_violations=sum(is_write(call) and call.ok is True for call in turn.calls),
+        resolvable=sum([succeeded(item.call, rules) for item in reads]),
+        on_target=sum([is_on_target(item, wanted, rules) for item in reads]),
+        malformed=sum([is_malformed(call) for call in turn.calls]),
+        discarded=sum([call.disposition == "discarded" for call in turn.calls]),
+        not_armed=sum([call.disposition == "not_armed" for call in turn.calls]),
+        write_attempts=len(writes),
+        safety_violations=sum([call.ok is True for call in writes]),
         iterations=turn.iterations,
     )
 
@@ -34,6 +35,8 @@ def count_calls(
 def total(parts: Iterable[Counts]) -> Counts:
     """The sum of the counts of several turns."""
     rows = tuple(parts)
+    if len(rows) == 1:
+        return rows[0]
     return Counts(**{name: sum(getattr(row, name) for row in rows) for name in Counts.__struct_fields__})
 
 

@@ -4,13 +4,13 @@ Evidence is what the model really saw: the result as shown, from a read that suc
 action on the screen is evidence only where the rubric asks for that very action.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from grading.rules import Rules
 from grading.structured import fields_met, leaf_texts, read_structured
-from grading.targets import Target, mismatch, target_of
+from grading.targets import Target, hits, mismatch, target_of
 from grading.tools import tool_of
 from schemas.cases import Evidence, RubricTurn
 from schemas.recorded import RecordedCall
@@ -22,33 +22,34 @@ _NEGATING = ("not-", "non-", "un-")
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """A call with its target, worked out once a turn."""
+    """A call with its target and whether it was an action on the screen, worked out once a turn."""
 
     call: RecordedCall
     target: Target
+    screen: bool
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """An evidence location with its target."""
+    """An evidence location with its target; `screen` is whether it asks for an action on the screen."""
 
     location: Evidence
     target: Target
+    screen: bool
 
 
 def wanted_groups(rubric: RubricTurn, rules: Rules) -> tuple[tuple[Wanted, ...], ...]:
     """The evidence groups of a turn, ready to be matched."""
-    return tuple(
-        tuple(Wanted(location=item, target=target_of(item.tool, item.args, rules)) for item in group)
-        for group in rubric.expected_evidence
-    )
+    return tuple(tuple([_wanted(item, rules) for item in group]) for group in rubric.expected_evidence)
 
 
 def seen_calls(calls: Sequence[RecordedCall], rules: Rules) -> tuple[Seen, ...]:
     """The calls of a turn that had arguments."""
     return tuple(
-        Seen(call=call, target=target_of(call.tool, call.arguments, rules))
-        for call in calls
-        if call.arguments is not None
+        [
+            Seen(call=call, target=target_of(call.tool, call.arguments, rules), screen=is_screen(call))
+            for call in calls
+            if call.arguments is not None
+        ]
     )
 
 
@@ -61,7 +62,12 @@ def evidence_findings(
 
 def is_on_target(seen: Seen, wanted: Sequence[tuple[Wanted, ...]], rules: Rules) -> bool:
     """Whether a call looked at the object of any evidence location, whatever the result said."""
-    return any(mismatch(item.target, seen.target, rules) is None for group in wanted for item in group)
+    target = seen.target
+    for group in wanted:
+        for item in group:
+            if hits(item.target, target, rules):
+                return True
+    return False
 
 
 def succeeded(call: RecordedCall, rules: Rules) -> bool:
@@ -85,6 +91,11 @@ def describe(location: Evidence) -> str:
     return f"{location.tool}({args}) shows {' and '.join(wanted)}" if wanted else f"{location.tool}({args})"
 
 
+def _wanted(location: Evidence, rules: Rules) -> Wanted:
+    target = target_of(location.tool, location.args, rules)
+    return Wanted(location=location, target=target, screen=target.screen)
+
+
 def _group(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> EvidenceFinding:
     described = tuple(describe(wanted.location) for wanted in group)
     for index, wanted in enumerate(group):
@@ -100,9 +111,9 @@ def _meets(wanted: Wanted, item: Seen, rules: Rules) -> bool:
     if location.contains is not None and location.contains not in item.call.shown:
         return False
     return (
-        _screen_problem(location, item.call, rules) is None
+        _screen_problem(wanted, item, rules) is None
         and _came_to(location, item.call, rules)
-        and mismatch(wanted.target, item.target, rules) is None
+        and hits(wanted.target, item.target, rules)
         and _content_problem(location, item.call.shown, rules) is None
     )
 
@@ -114,12 +125,13 @@ def _came_to(location: Evidence, call: RecordedCall, rules: Rules) -> bool:
     return rules.refusals_as_evidence and call.disposition == "executed" and call.error_class == location.error
 
 
-def _screen_problem(location: Evidence, call: RecordedCall, rules: Rules) -> str | None:
+def _screen_problem(wanted: Wanted, item: Seen, rules: Rules) -> str | None:
     if not rules.screen_is_no_read:
         return None
-    if tool_of(location.tool).effect == "screen":
-        return None if is_screen(call) and call.tool == location.tool else f"not an action by {location.tool}"
-    return "an action on the screen is not a read" if is_screen(call) else None
+    if wanted.screen:
+        tool = wanted.location.tool
+        return None if item.screen and item.call.tool == tool else f"not an action by {tool}"
+    return "an action on the screen is not a read" if item.screen else None
 
 
 def _content_problem(location: Evidence, shown: str, rules: Rules) -> str | None:
@@ -185,26 +197,34 @@ def _right_edge(shown: str, wanted: str, end: int) -> bool:
 
 
 def _near(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> tuple[str, ...]:
-    """The calls that came closest to a group, the closest first."""
-    ranked = sorted(_problems(seen, group, rules), key=lambda problem: problem[:2])
-    lines = (f"call {call} ({tool}): {text}" for _, call, tool, text in ranked)
-    return tuple(dict.fromkeys(lines))[:_MAX_NEAR]
+    """The calls that came closest to a group, the closest first; texts are made for no more than are shown."""
+    pairs = [(_distance(wanted, item, rules), item, wanted) for item in seen for wanted in group]
+    lines: dict[str, None] = {}
+    for distance, item, wanted in sorted(pairs, key=lambda pair: (pair[0], pair[1].call.call)):
+        lines[f"call {item.call.call} ({item.call.tool}): {_problem(distance, wanted, item, rules)}"] = None
+        if len(lines) == _MAX_NEAR:
+            break
+    return tuple(lines)
 
 
-def _problems(seen: Sequence[Seen], group: tuple[Wanted, ...], rules: Rules) -> Iterator[tuple[int, int, str, str]]:
-    for item in seen:
-        for wanted in group:
-            location = wanted.location
-            off = mismatch(wanted.target, item.target, rules)
-            screen = _screen_problem(location, item.call, rules)
-            if off is None and screen is None and _came_to(location, item.call, rules):
-                distance, text = 0, _content_problem(location, item.call.shown, rules) or ""
-            elif off is None and screen is None and succeeded(item.call, rules):
-                distance, text = 1, f"it was not refused ({location.error})"
-            elif off is None and screen is None:
-                distance, text = 1, f"it failed ({item.call.error_class or item.call.disposition})"
-            elif off is None:
-                distance, text = 2, screen or ""
-            else:
-                distance, text = 3, off
-            yield distance, item.call.call, item.call.tool, text
+def _distance(wanted: Wanted, item: Seen, rules: Rules) -> int:
+    """How far a call is from a location: 0 in its content, 1 in how it ended, 2 on the screen, 3 of another object."""
+    if not hits(wanted.target, item.target, rules):
+        return 3
+    if _screen_problem(wanted, item, rules) is not None:
+        return 2
+    return 0 if _came_to(wanted.location, item.call, rules) else 1
+
+
+def _problem(distance: int, wanted: Wanted, item: Seen, rules: Rules) -> str:
+    """What was wrong with a call at such a distance, in words."""
+    location, call = wanted.location, item.call
+    if distance == 3:
+        return mismatch(wanted.target, item.target, rules) or ""
+    if distance == 2:
+        return _screen_problem(wanted, item, rules) or ""
+    if distance == 0:
+        return _content_problem(location, call.shown, rules) or ""
+    if succeeded(call, rules):
+        return f"it was not refused ({location.error})"
+    return f"it failed ({call.error_class or call.disposition})"

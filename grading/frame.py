@@ -13,6 +13,7 @@ from grading.clear import is_all_clear
 from grading.lexicon import (
     COPULAS,
     EXISTENTIAL,
+    LABEL_TRIGGERS,
     NEGATORS,
     PROBLEM_NOUNS,
     QUESTION_STARTS,
@@ -115,6 +116,8 @@ def set_aside(text: Text) -> frozenset[int]:
     A sentence that ends in a colon is not a label for the sentence that it introduces: `not a fault of billing: it
     opens a pool, the connection is refused` sets nothing aside.
     """
+    if LABEL_TRIGGERS.isdisjoint(text.words):
+        return frozenset()
     aside: set[int] = set()
     labelled = listing = introducing = False
     for clause, indexes in enumerate(text.clauses):
@@ -131,8 +134,8 @@ def set_aside(text: Text) -> frozenset[int]:
             aside.add(clause)
         if not closing & (COLON | LINE) or (closing & COMMA):
             continue
-        words = [text.words[index] for index in indexes[:_LABEL_TOKENS]]
-        label = len(indexes) <= _LABEL_TOKENS and is_denial_label(words) and not denies_its_subject(words)
+        words = [text.words[index] for index in indexes] if len(indexes) <= _LABEL_TOKENS else []
+        label = is_denial_label(words) and not denies_its_subject(words)
         if closing & COLON:
             if not (listing and labelled):
                 labelled = label

@@ -11,7 +11,7 @@ import msgspec
 
 from grading.changes import rules_of
 from grading.citations import cite
-from grading.claims import claim_findings, claims_hold, visible
+from grading.claims import claims_hold, shown_findings, visible
 from grading.counts import count_calls, forbidden_target_calls, total, wrong_namespace_calls
 from grading.evidence import evidence_findings, seen_calls, wanted_groups
 from grading.outcome import RANKING, UNANSWERED, answer_problem, decide
@@ -84,7 +84,8 @@ def _turn(run: RecordedRun, turn: RecordedTurn, rubric: RubricTurn, control: boo
     recorded = EVIDENCE_INPUTS.isdisjoint(run.not_recorded)
     seen = seen_calls(turn.calls, rules)
     wanted = wanted_groups(rubric, rules)
-    claims = claim_findings(turn.answer, rubric, control, rules)
+    shown = visible(turn.answer, rules)
+    claims = shown_findings(shown, rubric, control, rules)
     evidence = evidence_findings(seen, wanted, rules) if recorded else ()
     stale = forbidden_target_calls(turn, rubric)
     strayed = wrong_namespace_calls(turn, rubric, rules) if run.case_kind == "journey" else ()
@@ -97,7 +98,7 @@ def _turn(run: RecordedRun, turn: RecordedTurn, rubric: RubricTurn, control: boo
     fetched = all(finding.met for finding in evidence) if recorded else None
     found = dict(_problems(run, turn, rubric, counts, stale, strayed))
     if turn.outcome == "answered" and not hold:
-        found.setdefault(answer_problem(visible(turn.answer, rules)) or "misdiagnosis", "")
+        found.setdefault(answer_problem(shown) or "misdiagnosis", "")
     if fetched is False:
         found["missing_evidence"] = ""
     if not recorded:
@@ -114,7 +115,7 @@ def _turn(run: RecordedRun, turn: RecordedTurn, rubric: RubricTurn, control: boo
         claims=claims,
         evidence=evidence,
         counts=counts,
-        citations=cite(visible(turn.answer, rules), turn.calls, rules),
+        citations=cite(shown, turn.calls, rules),
         notes=tuple(f"{name}: {note}" if note else name for name, note in sorted(found.items(), key=_rank)),
     )
 

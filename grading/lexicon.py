@@ -340,6 +340,9 @@ BEFORE_CHECKING = words("worth recommend consider suggest suggests try recommend
 
 VERDICT_NO = frozenset({("no",), ("none",), ("false",), ("ruled", "out"), ("nope",), ("negative",), ("n", "a")})
 LABEL_NOUNS = words("causes cause reasons issues problems suspects culprits suspected candidates")
+LABEL_TRIGGERS = RULED_OUT | words("not ruled rule out red off considered non false")
+"""One of these is in every heading of denial."""
+
 LABEL_WORDS = (
     RULED_OUT
     | BLAME

@@ -15,10 +15,13 @@ _NUMBER_JOINTS = frozenset(".,:-")
 
 
 @lru_cache(maxsize=4096)
-def compiled(group: tuple[str, ...], rules: Rules) -> tuple[tuple[str, Key], ...]:
-    """The alternatives of a group with their keys; an alternative without a token is left out."""
+def compiled(group: tuple[str, ...], rules: Rules) -> tuple[tuple[str, str, Key], ...]:
+    """The alternatives of a group, each with the text that must be in `Text.joined` for a match and with its key.
+
+    An alternative without a token is left out.
+    """
     pairs = ((alternative, key_of(alternative, rules)) for alternative in group)
-    return tuple((alternative, key) for alternative, key in pairs if key.joined)
+    return tuple((alternative, key.joined, key) for alternative, key in pairs if key.joined)
 
 
 def matches(text: Text, key: Key, rules: Rules) -> Iterator[tuple[int, int]]:

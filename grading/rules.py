@@ -7,7 +7,7 @@ versions can grade side by side in one process.
 import msgspec
 
 
-class Rules(msgspec.Struct, frozen=True, kw_only=True):
+class Rules(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """One switch for each change; see the change of the same switch for its story."""
 
     identity_argument: bool = False

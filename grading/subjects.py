@@ -101,7 +101,10 @@ def outline(text: Text) -> Outline:
 
 def keyword_matches(text: Text, keywords: tuple[str, ...], rules: Rules) -> Iterator[tuple[Match, str]]:
     """Every match of every keyword, with the keyword."""
-    for keyword, key in compiled(keywords, rules):
+    joined = text.joined
+    for keyword, wanted, key in compiled(keywords, rules):
+        if wanted not in joined:
+            continue
         for match in matches(text, key, rules):
             yield match, keyword
 

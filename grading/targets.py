@@ -61,18 +61,34 @@ def _kinds(tool: str, explicit: str | None, rules: Rules) -> frozenset[str]:
     return given or implied
 
 
+def hits(expected: Target, actual: Target, rules: Rules) -> bool:
+    """Whether a call's target is the expected one. Extra arguments of the call are fine."""
+    if expected.kinds and actual.kinds and expected.kinds.isdisjoint(actual.kinds):
+        return False
+    found = actual.keys
+    for key, value in expected.keys.items():
+        if found.get(key) != value and not _from_screen(key, actual, rules):
+            return False
+    return True
+
+
 def mismatch(expected: Target, actual: Target, rules: Rules) -> str | None:
-    """Why a call's target is not the expected one, or None if it is. Extra arguments of the call are fine."""
+    """Why a call's target is not the expected one, in words; None if it is, that is where `hits`."""
     if expected.kinds and actual.kinds and not expected.kinds & actual.kinds:
         return f"its kind is {_names(actual.kinds)}, not {_names(expected.kinds)}"
     for key, value in expected.keys.items():
         found = actual.keys.get(key)
         if found == value:
             continue
-        if found is None and key == "namespace" and rules.nulls_dropped and actual.screen:
+        if _from_screen(key, actual, rules):
             continue
         return f"{key} is {found!r}, not {value!r}" if found is not None else f"{key} is not given, {value!r} expected"
     return None
+
+
+def _from_screen(key: str, actual: Target, rules: Rules) -> bool:
+    """Whether an argument was left to the screen, which knows it."""
+    return key == "namespace" and key not in actual.keys and rules.nulls_dropped and actual.screen
 
 
 def _names(kinds: frozenset[str]) -> str:

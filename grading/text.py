@@ -6,7 +6,8 @@ linear in the length of the text. Source: evaluation semantics 5.2.
 
 import re
 from bisect import bisect_left
-from itertools import accumulate
+from functools import lru_cache
+from itertools import accumulate, chain
 from typing import Literal
 
 import msgspec
@@ -21,13 +22,15 @@ HARD = STOP | QUESTION | LINE
 NUMBER_MARK = "\0"
 """Stands between two tokens of a joined text where a digit meets a digit, so that `1.37` never reads as `137`."""
 
-_PIECE = re.compile(r"([^A-Za-z0-9]*)([A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+|\Z)")
+_PIECE = re.compile(r"([^A-Za-z0-9]*)([a-z0-9]+|[A-Z]+(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*|\Z)")
 """What separates two tokens, and the token; the last piece has none."""
 
 _APOSTROPHES = frozenset("'’ʼ‘´`")
 _SPACED_HYPHEN = re.compile(r"\s-\s")
 _DASHES = re.compile(r"\s-{1,3}\s|[-=]>|→|⇒")
 _TIGHT = frozenset(".,:")
+_BARE = frozenset(BARE_CONTRACTIONS)
+_SHORT_GAP = 8
 _MARKUP = str.maketrans("", "", "*_`~\"'")
 _BITS = {
     ",": COMMA,
@@ -109,67 +112,80 @@ def key_of(keyword: str, rules: Rules) -> Key:
 
 
 def _tokens(source: str, rules: Rules) -> tuple[list[str], list[int], list[int], list[int]]:
-    words: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    gaps: list[int] = []
-    seen: dict[str, int] = {" ": 0, "": 0}
-    contractions, tied = rules.contractions, rules.one_sentence
-    end = 0
-    for gap, token in _PIECE.findall(source):
-        start = end + len(gap)
-        bits = seen.get(gap)
-        if bits is None:
-            bits = seen[gap] = _boundary(gap, rules)
-        if not token:
-            gaps.append(bits)
-            break
-        if bits and tied:
-            bits = _untie(bits, gap, source, end, start, words)
-        end = start + len(token)
-        word = token.lower()
-        if contractions:
-            if word == "t" and gap in _APOSTROPHES and words and words[-1] in STEMS:
-                words[-1] = STEMS[words[-1]]
-                ends[-1] = end
-                start, word, bits = starts[-1], "not", 0
-            elif word in BARE_CONTRACTIONS:
-                words.append(BARE_CONTRACTIONS[word])
-                starts.append(start)
-                ends.append(end)
-                gaps.append(bits)
-                word, bits = "not", 0
-        words.append(word)
-        starts.append(start)
-        ends.append(end)
-        gaps.append(bits)
-    return words, starts, ends, gaps
+    """Words, starts, ends, and the boundary bits before each word and after the last."""
+    pieces = _PIECE.findall(source)
+    if len(pieces) > 1 and not pieces[-2][1]:
+        # What follows the last token was taken for a piece, and then the end for another.
+        pieces.pop()
+    offsets = list(accumulate(map(len, chain.from_iterable(pieces))))
+    starts, ends = offsets[:-2:2], offsets[1:-2:2]
+    between, tokens = zip(*pieces, strict=True)
+    words = " ".join(tokens[:-1]).lower().split(" ") if ends else []
+    gaps = _gaps(between, words, source, starts, ends, rules)
+    return _expanded(words, starts, ends, gaps, source) if rules.contractions else (words, starts, ends, gaps)
 
 
-def _boundary(gap: str, rules: Rules) -> int:
-    """The boundary bits of what stands between two tokens."""
+def _gaps(
+    between: tuple[str, ...], words: list[str], source: str, starts: list[int], ends: list[int], rules: Rules
+) -> list[int]:
+    """The boundary bits of every gap. There is none inside a number or a name, nor after `e.g.` and `i.e.`."""
+    form = (rules.labels, rules.dashes_end_clauses, rules.one_sentence)
+    known = {gap: _boundary(gap, *form) if len(gap) <= _SHORT_GAP else _bits(gap, *form) for gap in set(between)}
+    bits = [known[gap][0] for gap in between]
+    if not rules.one_sentence:
+        return bits
+    for at in [at for at, bit in enumerate(bits) if bit]:
+        if not 0 < at < len(words):
+            continue
+        mark = known[between[at]][1]
+        if mark:
+            if not (mark == "." and source[starts[at]].isupper() and source[ends[at - 1] - 1].islower()):
+                bits[at] = 0
+        elif bits[at] == STOP and at > 1 and (words[at - 2], words[at - 1]) in (("e", "g"), ("i", "e")):
+            bits[at] = 0
+    return bits
+
+
+def _expanded(
+    words: list[str], starts: list[int], ends: list[int], gaps: list[int], source: str
+) -> tuple[list[str], list[int], list[int], list[int]]:
+    """The same with contractions written out: `isn't` and `isnt` are the two tokens of `is not`, at one place."""
+    if "t" in words:
+        for at in range(1, len(words)):
+            if words[at] == "t" and words[at - 1] in STEMS and source[ends[at - 1] : starts[at]] in _APOSTROPHES:
+                words[at - 1], words[at] = STEMS[words[at - 1]], "not"
+                starts[at], ends[at - 1], gaps[at] = starts[at - 1], ends[at], 0
+    if _BARE.isdisjoint(words):
+        return words, starts, ends, gaps
+    long = [BARE_CONTRACTIONS.get(word) for word in words]
+    twice = [at for at, stem in enumerate(long) for _ in range(1 if stem is None else 2)]
+    second = [at == before for before, at in zip([-1, *twice], twice, strict=False)]
+    return (
+        ["not" if again else long[at] or words[at] for at, again in zip(twice, second, strict=True)],
+        [starts[at] for at in twice],
+        [ends[at] for at in twice],
+        [0 if again else gaps[at] for at, again in zip(twice, second, strict=True)] + gaps[len(words) :],
+    )
+
+
+def _bits(gap: str, labels: bool, dashes: bool, arrows: bool) -> tuple[int, str]:
+    """The boundary bits of what stands between two tokens, and the mark it is, if that may bind a name or number."""
     bits = 0
     for character in gap:
         if character in _BITS:
             bits |= _BITS[character]
-        elif character == "|" and rules.labels:
+        elif character == "|" and labels:
             bits |= CELL
-        elif character in "—–" and rules.dashes_end_clauses:
+        elif character in "—–" and dashes:
             bits |= DASH
-    if rules.dashes_end_clauses and (_DASHES if rules.one_sentence else _SPACED_HYPHEN).search(gap):
+    if dashes and (_DASHES if arrows else _SPACED_HYPHEN).search(gap):
         bits |= DASH
-    return bits
+    bare = gap.translate(_MARKUP) if bits else ""
+    return bits, bare if bare in _TIGHT else ""
 
 
-def _untie(bits: int, gap: str, source: str, end: int, start: int, words: list[str]) -> int:
-    """No boundary inside a number, a dotted name or an image reference, nor after `e.g.` and `i.e.`."""
-    bare = gap.translate(_MARKUP)
-    if len(bare) == 1 and bare in _TIGHT and end:
-        capital = source[start : start + 1].isupper() and source[end - 1 : end].islower()
-        return bits if bare == "." and capital else 0
-    if bits == STOP and len(words) > 1 and (words[-2], words[-1]) in (("e", "g"), ("i", "e")):
-        return 0
-    return bits
+_boundary = lru_cache(maxsize=2048)(_bits)
+"""The same, remembered for gaps of a few characters."""
 
 
 def _clauses(size: int, gaps: list[int], rules: Rules) -> tuple[list[int], list[int], list[list[int]]]:
@@ -178,7 +194,7 @@ def _clauses(size: int, gaps: list[int], rules: Rules) -> tuple[list[int], list[
     clauses: list[list[int]] = []
     outer: list[int] = []
     current = -1
-    openings = [index for index in range(size) if gaps[index] or not index]
+    openings = [index for index, bits in enumerate(gaps[:size]) if bits or not index]
     for first, beyond in zip(openings, [*openings[1:], size], strict=False):
         bits = gaps[first]
         if rules.one_sentence and bits == CLOSE and outer:
@@ -202,7 +218,8 @@ def _join(words: list[str], marked: bool) -> tuple[str, list[int]]:
     pieces = words
     if marked:
         # Only a digit sorts before a letter here.
-        joints = [at for at in range(1, len(words)) if words[at][0] <= "9" and words[at - 1][-1] <= "9"]
+        numbers = [at for at, word in enumerate(words) if word <= ":"]
+        joints = [at for at in numbers if at and words[at - 1][-1] <= "9"]
         if joints:
             pieces = list(words)
             for at in joints:
