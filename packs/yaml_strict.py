@@ -180,7 +180,8 @@ def _scalar(file: str, where: _Where, text: str) -> Any:
     if _FLOAT.fullmatch(text) and repr(float(text)) == text:
         return float(text)
     if _NUMBER_SOMEWHERE.fullmatch(text):
-        way = f'quote it if text is meant ("{text}"), else write the number in plain decimal'
+        quoted = f' ("{text}")' if len(text) <= MAX_DIGITS else ""
+        way = f"quote it if text is meant{quoted}, else write the number in plain decimal"
         raise _problem(file, where, "YAML readers disagree on this number, or forget how it is written", text, way)
     if _TIME.fullmatch(text) or _DATE.fullmatch(text):
         return _moment(file, where, text)

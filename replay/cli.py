@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from replay import cli_grades, cli_publish, cli_seal, cli_sql, cli_travel, output
+from schemas.errors import UsageError
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -95,6 +96,8 @@ def show(
     from replay.campaigns import find_run
     from replay.transcript import render, transcript
 
+    if Path(run).is_dir():
+        raise UsageError(f"{run}: is a directory; name one of its runs: korvid-replay show RUN --in {run}")
     log = Path(run) if Path(run).is_file() else find_run(path or Path("campaigns"), run)
     shown = transcript(log)
     if as_json:

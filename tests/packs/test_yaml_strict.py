@@ -114,6 +114,12 @@ def test_a_pack_reads_alike_with_and_without_libyaml(monkeypatch: pytest.MonkeyP
     assert len(digests) == 1
 
 
+def test_a_number_without_end_is_refused_in_a_short_message() -> None:
+    with pytest.raises(CaseError) as refused:
+        load("n: " + "9" * 5_000, "f.yaml")
+    assert len(str(refused.value)) < 400
+
+
 _PLAIN = st.recursive(
     st.none()
     | st.booleans()
