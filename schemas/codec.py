@@ -63,6 +63,15 @@ def decode(line: bytes | memoryview) -> events.Event | events.Unknown:
         raise LogError(f"not an event: {error}") from None
 
 
+def whole_characters(text: str) -> str:
+    """The text with surrogates that stand beside their other half joined: a server may cut between two escapes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return text
+
+
 def parse_json(text: str | bytes) -> Any:
     """Parse strict JSON: no NaN, no infinities, no number that could be written and not be read again.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from schemas.codec import parse_json
+from schemas.codec import parse_json, whole_characters
 from schemas.events import EmittedCall
 
 _OBJECT_START = re.compile(r"\{(?=\s*\")")
@@ -64,7 +64,7 @@ class CallAssembly:
             EmittedCall(
                 id=call.id or f"call-{request}-{number}",
                 name=call.name,
-                arguments="".join(call.arguments),
+                arguments=whole_characters("".join(call.arguments)),
                 id_synthesised=not call.id,
             )
             for number, call in enumerate(self._calls, 1)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recorder.transport.calls import CallAssembly
 from recorder.transport.thinking import ThinkSplitter
-from schemas.codec import parse_json
+from schemas.codec import parse_json, whole_characters
 from schemas.events import Dialect
 
 Framing = Literal["sse", "lines", "document"]
@@ -55,16 +55,17 @@ class WireReader:
         self.error: dict[str, Any] | None = None
         self.server_usage: dict[str, Any] = {}
         self.first_token_at: float | None = None
+        self._begun = False
 
     @property
     def content(self) -> str:
         """The visible answer."""
-        return self._content.visible
+        return whole_characters(self._content.visible)
 
     @property
     def reasoning(self) -> str | None:
         """The thinking, from its own field and from the content; None if there was none."""
-        return ("".join(self._reasoning) + self._content.thinking) or None
+        return whole_characters("".join(self._reasoning) + self._content.thinking) or None
 
     def feed(self, data: bytes, at: float) -> str:
         """Take raw bytes that arrived `at` and give the text that became visible."""
@@ -104,6 +105,8 @@ class WireReader:
         if not data.strip():
             return ""
         if data.strip() == "[DONE]":
+            if not self._begun:
+                self._complain("the stream ended and held no answer")
             self.complete = True
             return ""
         return self._document(data.encode("utf-8", "surrogatepass"), at, whole=False)
@@ -144,6 +147,7 @@ class WireReader:
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
             return ""
+        self._begun = True
         message = choice.get("message") if whole else choice.get("delta")
         shown = ""
         if isinstance(message, dict):

@@ -51,6 +51,36 @@ def test_an_answer_does_not_depend_on_how_its_bytes_were_cut(reply, cuts, dialec
         assert call.arguments == sent or json.loads(call.arguments) == sent
 
 
+def openai_stream(*deltas):
+    """The deltas of one choice, in escapes of ASCII as some servers write them, without a finish reason."""
+    lines = (json.dumps({"choices": [{"index": 0, "delta": delta}]}) for delta in deltas)
+    return "".join(f"data: {line}\n\n" for line in lines).encode() + b"data: [DONE]\n\n"
+
+
+def test_the_halves_of_a_character_in_two_pieces_are_one_character():
+    def called(arguments, **more):
+        return {"tool_calls": [{"index": 0, "function": {"arguments": arguments, **more}}]}
+
+    crab = "\N{CRAB}".encode("utf-16-be", "surrogatepass")
+    high, low = (crab[at : at + 2].decode("utf-16-be", "surrogatepass") for at in (0, 2))
+    pieces = (
+        {"content": f"a{high}"},
+        {"content": f"{low}b{high}"},
+        called(f'{{"pod": "{high}', name="get_logs"),
+        called(f'{low}"}}'),
+    )
+    reader, _ = read("openai", openai_stream(*pieces), [])
+    assert reader.content == f"a\N{CRAB}b{high}"
+    assert reader.calls.emitted(1)[0].arguments == '{"pod": "\N{CRAB}"}'
+
+
+@pytest.mark.parametrize("before", [b"", b'data: {"choices":null}\n\n', b'data: {"choices":[],"usage":{}}\n\n'])
+def test_a_stream_that_holds_no_answer_is_no_empty_answer(before):
+    reader, _ = read("openai", before + b"data: [DONE]\n\n", [])
+    assert reader.problem == "the stream ended and held no answer"
+    assert read("openai", openai_stream({"content": ""}), [])[0].problem is None
+
+
 @given(st.lists(st.sampled_from(["<think>", "</think>", "<", "</", "a", " b", "\n", "think>"]), max_size=12))
 def test_thinking_is_told_apart_the_same_way_however_the_text_is_cut(pieces):
     text = "".join(pieces)
