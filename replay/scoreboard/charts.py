@@ -48,6 +48,8 @@ _SETTINGS = {
 }
 _INCH = 72
 _LONGEST_NAME = 40
+_SLANTED_INCH = 0.055
+"""What a character of a name above a column takes, in width and about as much in height."""
 
 
 class Chart(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,13 +138,14 @@ def _heat_map(board: Board) -> Chart | None:
         for spine in axes.spines.values():
             spine.set_visible(False)
 
-    width = 2.6 + max(0.62 * len(rows), 2.0)
+    longest = max(len(_short(row.name)) for row in rows)
+    width = 2.6 + max(0.62 * len(rows), 2.0) + _SLANTED_INCH * longest
     return Chart(
         id="heat-map",
         title="Cases",
         caption="Passes among graded repetitions: the stronger the colour, the more of them passed.",
         summary=f"{len(cases)} cases against {len(rows)} rows; the table of cases below has the same numbers",
-        svg=_svg("heat-map", (width, 1.5 + 0.27 * len(cases)), draw),
+        svg=_svg("heat-map", (width, 0.4 + _SLANTED_INCH * longest + 0.27 * len(cases)), draw),
         width=round(width * _INCH),
     )
 

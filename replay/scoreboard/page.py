@@ -36,11 +36,11 @@ a { color: var(--accent); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 .scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .38rem .7rem; text-align: left; vertical-align: top; }
+th, td { padding: .38rem .6rem; text-align: left; vertical-align: top; }
 thead th { background: var(--panel); font-weight: 600; vertical-align: bottom; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 600; position: sticky; left: 0; background: var(--paper); overflow-wrap: anywhere;
   min-width: 8.5rem; }
-@media (min-width: 48rem) { tbody th { white-space: nowrap; } }
+@media (min-width: 48rem) { tbody th { min-width: 14rem; } }
 tbody tr + tr > * { border-top: 1px solid var(--line); }
 tbody + tbody > tr:first-child > * { border-top: 3px double var(--line); }
 .number { text-align: right; white-space: nowrap; }

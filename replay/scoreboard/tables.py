@@ -52,8 +52,9 @@ def _verdicts(board: Board) -> Table:
         id="verdicts",
         title="Verdicts",
         caption="A run passes if its diagnosis holds and its evidence was fetched. First interval: Wilson, 95 %, runs "
-        "taken as independent. Second: bootstrap over cases, 95 %, which is the one to trust. Rows share a rank where "
-        "no difference between them is supported. pass^k: all of k repetitions pass; pass@k: at least one does.",
+        "taken as independent. Second: bootstrap over cases, 95 %, which is the one to trust unless all cases have the "
+        "same rate: then it has no width. A rank is one more than the number of models that are better with support. "
+        "pass^k: all of k repetitions pass; pass@k: at least one does.",
         headings=("", "rank", "passed", "rate", "Wilson", "over cases", "diagnosis", "evidence", "pass^k", "pass@k"),
         cells=lambda row: (
             str(row.rank or DASH),

@@ -112,6 +112,13 @@ def test_the_page_has_its_three_charts_with_words_for_those_who_cannot_see_them(
     assert labels[2] == "Chart, What newer graders moved: 1 runs now pass, 0 no longer pass"
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_chart_of_one_row_with_a_long_name_has_room_for_the_name(tmp_path: Path) -> None:
+    name = "embedded/qwen2.5-coder-0.5b-instruct-q4_k_m"
+    path = campaign(tmp_path, {"a": "+", "b": "-"}, name="c-1", model=name)
+    assert run(path, "--format", "html").exception is None
+
+
 def test_every_id_is_there_once_and_every_reference_has_its_target(page: tuple[str, _Page]) -> None:
     text, parsed = page
     ids = Counter(value for _, name, value in parsed.attributes if name == "id")
