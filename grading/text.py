@@ -7,7 +7,7 @@ linear in the length of the text. Source: evaluation semantics 5.2.
 import re
 from bisect import bisect_left
 from functools import lru_cache
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Literal
 
 import msgspec
@@ -22,8 +22,8 @@ HARD = STOP | QUESTION | LINE
 NUMBER_MARK = "\0"
 """Stands between two tokens of a joined text where a digit meets a digit, so that `1.37` never reads as `137`."""
 
-_PIECE = re.compile(r"([^A-Za-z0-9]*)([a-z0-9]+|[A-Z]+(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*|\Z)")
-"""What separates two tokens, and the token; the last piece has none."""
+_TOKEN = re.compile(r"([a-z0-9]+|[A-Z]+(?=[A-Z][a-z])|[A-Z]+[a-z0-9]*)")
+"""A text split by it is what separates tokens and the tokens in turn, a separator first and last."""
 
 _APOSTROPHES = frozenset("'’ʼ‘´`")
 _SPACED_HYPHEN = re.compile(r"\s-\s")
@@ -113,20 +113,16 @@ def key_of(keyword: str, rules: Rules) -> Key:
 
 def _tokens(source: str, rules: Rules) -> tuple[list[str], list[int], list[int], list[int]]:
     """Words, starts, ends, and the boundary bits before each word and after the last."""
-    pieces = _PIECE.findall(source)
-    if len(pieces) > 1 and not pieces[-2][1]:
-        # What follows the last token was taken for a piece, and then the end for another.
-        pieces.pop()
-    offsets = list(accumulate(map(len, chain.from_iterable(pieces))))
-    starts, ends = offsets[:-2:2], offsets[1:-2:2]
-    between, tokens = zip(*pieces, strict=True)
-    words = " ".join(tokens[:-1]).lower().split(" ") if ends else []
+    pieces = _TOKEN.split(source)
+    offsets = list(accumulate(map(len, pieces)))
+    starts, ends, between = offsets[:-1:2], offsets[1::2], pieces[::2]
+    words = " ".join(pieces[1::2]).lower().split(" ") if ends else []
     gaps = _gaps(between, words, source, starts, ends, rules)
     return _expanded(words, starts, ends, gaps, source) if rules.contractions else (words, starts, ends, gaps)
 
 
 def _gaps(
-    between: tuple[str, ...], words: list[str], source: str, starts: list[int], ends: list[int], rules: Rules
+    between: list[str], words: list[str], source: str, starts: list[int], ends: list[int], rules: Rules
 ) -> list[int]:
     """The boundary bits of every gap. There is none inside a number or a name, nor after `e.g.` and `i.e.`."""
     form = (rules.labels, rules.dashes_end_clauses, rules.one_sentence)
