@@ -6,7 +6,6 @@ memory.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import duckdb
 import msgspec
 
+from replay.scratch import scratch_in
 from schemas.errors import WorkError
 from schemas.grades import COLUMNS, ORDER, Receipt
 from schemas.verdicts import VerdictValue
@@ -58,17 +58,18 @@ class Move(msgspec.Struct, frozen=True):
 class GradeStore:
     """DuckDB over the grade files of the campaign at `directory`; a context manager.
 
-    `scratch` is a directory beside the final files (so that a rename is enough) that is removed on exit.
+    `scratch` is a directory beside the final files (so that a rename is enough). It is removed on exit, and by the next
+    regrade if this process is killed.
     """
 
     def __init__(self, directory: Path) -> None:
         self.grades = directory / GRADES
         try:
             self.grades.mkdir(exist_ok=True)
-            self._scratch = tempfile.TemporaryDirectory(prefix=".regrade-", dir=self.grades)
+            self._scratch = ExitStack()
+            self.scratch = self._scratch.enter_context(scratch_in(self.grades))
         except OSError as error:
             raise WorkError(f"{self.grades}: cannot write grades there: {error.strerror}") from None
-        self.scratch = Path(self._scratch.name)
         self._connection: duckdb.DuckDBPyConnection | None = None
 
     def __enter__(self) -> "GradeStore":
@@ -77,7 +78,7 @@ class GradeStore:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._connection is not None:
             self._connection.close()
-        self._scratch.cleanup()
+        self._scratch.close()
 
     def files(self) -> list[Path]:
         """The grade files, by name."""

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from replay.campaigns import logs_in
 from replay.importing.conversation import conversation
 from replay.importing.evalzip import read_header, read_samples
 from replay.importing.facts import NO_LIMITS
@@ -117,7 +118,7 @@ def _import(file: Path, out: Path, cases: dict[str, Case], note: Note) -> Inspec
             path=str(before),
             file=str(file),
             model=log.model,
-            runs=sum(1 for _ in before.glob("runs/*")),
+            runs=len(logs_in(before)),
             grader=log.grader,
             written=False,
             unknown_cases=(),

@@ -14,12 +14,14 @@ import msgspec
 from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
 from replay.logref import as_ref
 from replay.reader import lines_of, whole_lines
+from replay.scratch import remove_abandoned
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
 from replay.seal.packing import Repacker, log_pieces, raw_sha256
 from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
 from replay.seal.sealing import TEMPORARY as SEAL_FILES
 from replay.seal.sealing import finish
+from replay.seal.sums import FOLDERS
 from replay.sealed import is_sealed
 from replay.verify import RunCheck, verify_run
 from schemas.digest import sha256_hex
@@ -75,7 +77,7 @@ def recover(directory: Path) -> Recovered:
 
 
 def _temporaries(directory: Path) -> Iterator[Loss]:
-    """Files that a killed recorder, seal or recovery had not yet given their name."""
+    """What a killed recorder, seal, recovery or regrade had not yet given its name."""
     names = [directory / name for name in SEAL_FILES]
     names += [directory / RUNS / name for name in (UNSEAL_FILE, RECOVER_FILE)]
     for path in [*names, *sorted(directory.glob(f".{MANIFEST}.*"))]:
@@ -83,6 +85,9 @@ def _temporaries(directory: Path) -> Iterator[Loss]:
             path.unlink()
             name = path.relative_to(directory).as_posix()
             yield Loss(file=name, kind="unfinished", done="removed: a file that was being made when its process ended")
+    for path in (path for folder in FOLDERS for path in remove_abandoned(directory / folder)):
+        name = path.relative_to(directory).as_posix()
+        yield Loss(file=name, kind="unfinished", done="removed: a regrade worked there when its process ended")
 
 
 def _sealed(directory: Path) -> Iterator[Loss]:

@@ -10,7 +10,8 @@ from replay.sealed import MANIFEST
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS
 
-_FOLDERS = ("grades", "judgements")
+FOLDERS = ("grades", "judgements")
+"""The folders of a campaign that are published with it."""
 _DIGEST_CHARS = 64
 
 
@@ -24,7 +25,7 @@ class SumProblem(msgspec.Struct, frozen=True):
 def published(directory: Path) -> list[Path]:
     """The files of a sealed campaign that are published, manifest first."""
     found = [directory / name for name in (MANIFEST, EVENTS, INDEX)]
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         found += sorted(directory.glob(f"{folder}/[!.]*"))
     return [path for path in found if path.is_file()]
 

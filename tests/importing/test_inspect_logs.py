@@ -17,6 +17,7 @@ from replay.fold import fold
 from replay.graders import load
 from replay.importing import evalzip
 from replay.importing.inspect_logs import import_inspect
+from replay.seal.sealing import seal
 from schemas.errors import UsageError, WorkError
 from schemas.recorded import RecordedRun
 from tests.replay_grades.tools import digests
@@ -257,3 +258,11 @@ def test_the_same_file_is_imported_once(tmp_path: Path) -> None:
     assert (first.exit_code, second.exit_code) == (0, 0), first.stderr + second.stderr
     assert [json.loads(done.stdout)["campaigns"][0]["written"] for done in (first, second)] == [True, False]
     assert digests(tmp_path / "out") == before
+
+
+def test_a_campaign_that_was_sealed_since_is_found_with_all_its_runs(tmp_path: Path) -> None:
+    path = log(tmp_path / "a.eval", [sample(), sample(epoch=2)])
+    (first,) = import_inspect([path], tmp_path / "out").campaigns
+    seal(Path(first.path))
+    (second,) = import_inspect([path], tmp_path / "out").campaigns
+    assert (second.runs, second.written) == (2, False)

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import duckdb
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from recorder.plan import remaining
 from replay.campaigns import logs_in
-from replay.reader import RunReader, read_all
+from replay.reader import RunReader, read_all, whole_lines
 from replay.seal import packing, sealing
 from replay.seal.recovering import recover
 from replay.seal.sealing import seal
@@ -50,6 +51,58 @@ def test_every_run_reads_the_same_sealed_and_not(plain: Path, several_frames: No
     }
     ends = {run: (end.state, end.events, end.raw_bytes, end.sha256) for run, (_, end) in before.items()}
     assert {run: (end.state, end.events, end.raw_bytes, end.sha256) for run, (_, end) in after.items()} == ends
+
+
+def test_progress_tells_each_thing_that_is_done_run_by_run(plain: Path) -> None:
+    told: list[tuple[str, int]] = []
+    seal(plain, level=3, progress=lambda what, done: told.append((what, done)))
+    assert told == [(what, done) for what in ("checking", "packing", "comparing") for done in range(1, 9)]
+
+
+def test_an_index_of_ordinary_runs_says_no_more_of_each_than_its_id_and_length(tmp_path: Path) -> None:
+    directory = campaign(tmp_path / "c", torn=False)
+    seal(directory, level=3)
+    packed = zstandard.ZstdDecompressor().decompress((directory / "events.index.json.zst").read_bytes())
+    (row,) = json.loads(packed)["frames"]
+    assert [type(member) for member in row] == [int, str, str, list]
+    assert row[3] == [[run.run_id, run.length, None] for _, run in read_index(directory).runs()]
+
+
+def test_a_sealed_campaign_is_no_larger_than_its_raw_logs_in_one_archive(tmp_path: Path) -> None:
+    directory = tmp_path / "c"
+    directory.mkdir()
+    for number in range(60):
+        record(directory, f"case{number}", results=(noise(number, 3000), "shared text " * 40, noise(-number, 500)))
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for log in logs_in(directory):
+            data = b"".join(whole_lines(log))
+            member = tarfile.TarInfo(log.run_id)
+            member.size = len(data)
+            tar.addfile(member, io.BytesIO(data))
+    done = seal(directory)
+    assert done.sealed_bytes <= len(zstandard.ZstdCompressor(level=19).compress(archive.getvalue()))
+
+
+def test_a_frame_of_one_large_run_asks_for_no_larger_window_than_others(tmp_path: Path) -> None:
+    directory = tmp_path / "c"
+    directory.mkdir()
+    record(directory, "large", results=("nine bytes" * (1 << 20),))
+    seal(directory, level=22)
+    head = (directory / "events.jsonl.zst").read_bytes()[:18]
+    assert zstandard.get_frame_parameters(head).window_size == 8 << 20
+
+
+def test_where_one_file_of_a_frame_cannot_be_had_back_all_its_ordinary_ones_are_told(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = raw(plain)
+    seal(plain, level=3)
+    monkeypatch.setattr(packing, "_WRITER_LEVEL", 5)
+    back = unseal(plain)
+    assert len(back.recompressed) == 8
+    assert back.tails == ("api-1-r3-abc.jsonl.zst.tail",)
+    assert raw(plain) == before
 
 
 def test_runs_lie_by_case_then_repetition_then_attempt(sealed: Path) -> None:
