@@ -1,6 +1,6 @@
 """Check a published campaign with nothing but Python and zstd: python verifier.py DIRECTORY...
 
-A DIRECTORY holds SHA256SUMS, events.jsonl.zst, events.index.json.zst and campaign.json. Checked are every file against
+A DIRECTORY holds SHA256SUMS, events.jsonl.zst, events.index.json and campaign.json. Checked are every file against
 SHA256SUMS, the chain of frames in the index, every frame, the order of events in every run, and the digest that closes
 each run. Exit 0 if all of it holds, 1 if not, with one line for each problem. Grades are not computed again; that takes
 korvid-replay verify. Needs Python 3.14, or an older one with the package zstandard.
@@ -28,7 +28,7 @@ except ImportError:
         return raw
 
 
-INDEX = "events.index.json.zst"
+INDEX = "events.index.json"
 
 
 def sha256(data: bytes) -> str:
@@ -121,7 +121,7 @@ def check(directory: Path) -> Iterator[str]:
     try:
         yield from check_sums(directory)
         campaign_id = json.loads((directory / "campaign.json").read_bytes())["campaign_id"]
-        index = json.loads(decompress((directory / INDEX).read_bytes()))
+        index = json.loads((directory / INDEX).read_bytes())
         yield from check_chain(index, campaign_id)
         yield from check_frames(index, (directory / "events.jsonl.zst").read_bytes(), campaign_id)
     except OSError as error:

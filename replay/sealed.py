@@ -9,17 +9,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
-import zstandard
 
 from replay.logref import LogRef, sealed_ref
 from schemas.errors import LogError
-from schemas.sealed import EVENTS, INDEX, WAY_OUT, SealedIndex, decode_index, encode_index
+from schemas.sealed import EVENTS, INDEX, SealedIndex, decode_index
 
 MANIFEST = "campaign.json"
-
-_INDEX_LEVEL = 19
-_MAX_INDEX = 1 << 28
-"""An index that claims more raw bytes is not made room for: this is enough for millions of runs."""
 
 
 class _Campaign(msgspec.Struct):
@@ -70,21 +65,4 @@ def manifest_campaign_id(directory: Path) -> str | None:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, mark: tuple[int, int, int]) -> SealedIndex:
-    return unpack_index(path.read_bytes(), str(path))
-
-
-def pack_index(index: SealedIndex) -> bytes:
-    """The file of an index: its JSON in one zstd frame. Ids and names repeat, so that is a sixth of it."""
-    return zstandard.ZstdCompressor(level=_INDEX_LEVEL, write_checksum=True).compress(encode_index(index))
-
-
-def unpack_index(data: bytes, name: str = INDEX) -> SealedIndex:
-    """The index in the bytes of its file. Raises `LogError` as `decode_index`, and if the bytes are no zstd frame."""
-    try:
-        size = zstandard.get_frame_parameters(data).content_size
-        if size > _MAX_INDEX:
-            raise LogError(f"{name}: not the index of a sealed campaign: it claims {size} raw bytes; {WAY_OUT}")
-        raw = zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
-    except zstandard.ZstdError as error:
-        raise LogError(f"{name}: not the index of a sealed campaign: {error}; {WAY_OUT}") from None
-    return decode_index(raw, name)
+    return decode_index(path.read_bytes(), str(path))

@@ -2,8 +2,7 @@
 
 A sealed campaign is `events.jsonl.zst`: zstd frames, one after the other without a gap, each holding the whole event
 lines of one or more runs, byte for byte. The index lists the frames in order, and says nothing that follows from the
-rest: where a frame or a run begins is the sum of what lies before it. It is JSON, and lies compressed on disk
-(`replay.sealed`).
+rest: where a frame or a run begins is the sum of what lies before it. It is one line of JSON, for anybody to read.
 
 A chain of SHA-256 begins with the campaign id and the other members of the index and goes on over the entry of each
 frame. Its last value is the index's `chain` and stands for the whole, so an entry that is edited, moved, dropped,
@@ -25,7 +24,7 @@ SEALED_VERSION = 1
 """The format of the index."""
 
 EVENTS = "events.jsonl.zst"
-INDEX = "events.index.json.zst"
+INDEX = "events.index.json"
 SUMS = "SHA256SUMS"
 
 FILE_DIGITS = 16

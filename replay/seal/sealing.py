@@ -4,7 +4,7 @@ The order of the steps is what makes it safe to be killed at any moment:
 
 1. `.seal.*` files are written, made durable and read back; nothing else has changed.
 2. `events.jsonl.zst` gets its name. Without an index nobody reads it: `runs/` counts.
-3. `events.index.json.zst` gets its name. From here on the sealed runs count; the files in `runs/` are left over.
+3. `events.index.json` gets its name. From here on the sealed runs count; the files in `runs/` are left over.
 4. SHA256SUMS gets its name, and the files in `runs/` that were sealed are removed.
 
 A seal that finds step 3 done finishes step 4.
@@ -23,10 +23,10 @@ from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, leftovers, run_logs
 from replay.seal.packing import LEVEL, FrameWriter, Sizes, entry_of, grouped, original_of, raw_sha256
 from replay.seal.sums import write_sums
-from replay.sealed import is_sealed, manifest_campaign_id, pack_index, read_index
+from replay.sealed import is_sealed, manifest_campaign_id, read_index
 from replay.verify import RunCheck, verify_run
 from schemas.errors import LogError, UsageError, WorkError
-from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, build_index, run_id_problem
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, build_index, encode_index, run_id_problem
 
 TEMPORARY = tuple(f".seal.{name}" for name in (EVENTS, INDEX, SUMS))
 CHECKING, PACKING, COMPARING = "checking", "packing", "comparing"
@@ -150,7 +150,7 @@ def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -
         campaign_id, writer.frames, file_bytes=sum(run.file_bytes for run in runs), level=level, zstd=zstd
     )
     _read_back(events, index, runs, progress)
-    disk.write(index_file, (pack_index(index),))
+    disk.write(index_file, (encode_index(index),))
     write_sums(directory, sums, renamed={directory / EVENTS: events, directory / INDEX: index_file})
     return index
 

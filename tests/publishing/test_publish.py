@@ -40,7 +40,7 @@ def test_a_publication_holds_events_index_manifest_grades_scoreboard_and_sums(fe
     names = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
     grades = {name for name in names if name.startswith("grades/")}
     assert names - grades == {
-        "SHA256SUMS", "campaign.json", "events.index.json.zst", "events.jsonl.zst", "publication.json",
+        "SHA256SUMS", "campaign.json", "events.index.json", "events.jsonl.zst", "publication.json",
         "scoreboard.html", "scoreboard.md",
     }  # fmt: skip
     assert len(grades) == 4

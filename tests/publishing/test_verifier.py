@@ -11,8 +11,7 @@ import pytest
 import zstandard
 
 from replay.publishing.staging import write_sums
-from replay.sealed import pack_index, unpack_index
-from schemas.sealed import Frame, build_index, encode_index
+from schemas.sealed import Frame, build_index, decode_index, encode_index
 
 VERIFIER = Path(__file__).parents[2] / "docs" / "verifier.py"
 
@@ -24,12 +23,12 @@ def verifier(*directories: Path) -> "subprocess.CompletedProcess[str]":
 
 def reindexed(directory: Path, change: Callable[[list[Frame]], list[Frame]]) -> None:
     """An index with other frames whose chain and sums are right again."""
-    path = directory / "events.index.json.zst"
-    index = unpack_index(path.read_bytes())
+    path = directory / "events.index.json"
+    index = decode_index(path.read_bytes())
     made = build_index(
         index.campaign_id, change(list(index.frames)), file_bytes=index.file_bytes, level=index.level, zstd=index.zstd
     )
-    path.write_bytes(pack_index(made))
+    path.write_bytes(encode_index(made))
     write_sums(directory)
 
 
@@ -54,7 +53,7 @@ def test_without_a_directory_it_says_how_it_is_used() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["campaign.json", "events.index.json.zst", "events.jsonl.zst", "scoreboard.md", "SHA256SUMS"]
+    "name", ["campaign.json", "events.index.json", "events.jsonl.zst", "scoreboard.md", "SHA256SUMS"]
 )
 def test_a_flipped_byte_is_found_and_its_file_named(name: str, directory: Path) -> None:
     data = bytearray((directory / name).read_bytes())
@@ -67,19 +66,19 @@ def test_a_flipped_byte_is_found_and_its_file_named(name: str, directory: Path) 
 
 
 def test_a_missing_and_an_added_file_are_named(directory: Path) -> None:
-    (directory / "events.index.json.zst").unlink()
+    (directory / "events.index.json").unlink()
     (directory / "more.txt").write_text("x")
     done = verifier(directory)
     assert done.returncode == 1
-    assert "events.index.json.zst: is missing" in done.stdout
+    assert "events.index.json: is missing" in done.stdout
     assert "more.txt" in done.stdout
 
 
 def test_an_index_whose_chain_breaks_is_found_though_the_sums_are_right(directory: Path) -> None:
-    path = directory / "events.index.json.zst"
-    index = json.loads(encode_index(unpack_index(path.read_bytes())))
+    path = directory / "events.index.json"
+    index = json.loads(path.read_bytes())
     index["file_bytes"] += 1
-    path.write_bytes(zstandard.ZstdCompressor().compress(json.dumps(index).encode()))
+    path.write_bytes(json.dumps(index).encode())
     write_sums(directory)
     assert "the chain breaks" in verifier(directory).stdout
 

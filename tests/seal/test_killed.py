@@ -16,7 +16,7 @@ from replay.verify import verify
 from tests.seal.campaigns import campaign, files, raw
 from tests.seal.killed import Sealers
 
-SEALED_FILES = {"campaign.json", "events.jsonl.zst", "events.index.json.zst", "SHA256SUMS"}
+SEALED_FILES = {"campaign.json", "events.jsonl.zst", "events.index.json", "SHA256SUMS"}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from replay.verify import verify
 from schemas.errors import UsageError
 from tests.seal.campaigns import files, raw
 
-EVENTS, INDEX = "events.jsonl.zst", "events.index.json.zst"
+EVENTS, INDEX = "events.jsonl.zst", "events.index.json"
 
 
 def by_file(directory: Path) -> dict[str, str]:
