@@ -8,7 +8,6 @@ results.
 
 import gc
 import multiprocessing
-import pickle
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +28,7 @@ Progress = Callable[[int], None]
 
 _BATCH = 32
 _ALLOCATIONS_A_COLLECTION = 50_000
+_POLL_S = 0.05
 
 
 class Work(Protocol):
@@ -123,47 +123,47 @@ class _Failure(msgspec.Struct):
     message: str
 
 
-def _worker(number: int, listed: Path, work: Work, spool: Path, taken: Any, done: Any) -> None:
+def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken: Any, done: Any) -> None:
     """The main function of a worker process: a failure of ours is written down for the parent."""
     try:
-        _serve(number, pickle.loads(listed.read_bytes()), work, spool, _Counter(taken, done), None)
+        _serve(number, logs, work, spool, _Counter(taken, done), None)
     except KorvidError as error:
         failure = _Failure(error.exit_code, str(error))
         (spool / f"{number}.failure").write_bytes(msgspec.json.encode(failure))
 
 
 def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, progress: Progress | None) -> None:
-    """Share the logs with `jobs - 1` workers: this process is one of the `jobs` and begins while they start."""
     context = multiprocessing.get_context("spawn")
     taken, done = context.Value(c_long, 0), context.Value(c_long, 0)
-    # In a file, not in the arguments: a pipe would hold this process until each worker had started and read it.
-    listed = spool / "logs.pickle"
-    listed.write_bytes(pickle.dumps(list(logs)))
     workers = [
-        context.Process(target=_worker, args=(number, listed, work, spool, taken, done), daemon=True)
-        for number in range(1, jobs)
+        context.Process(target=_worker, args=(number, list(logs), work, spool, taken, done), daemon=True)
+        for number in range(jobs)
     ]
-
-    def told(count: int) -> None:
-        _raise_failure(spool)
-        if progress is not None:
-            progress(count)
-
     for worker in workers:
         worker.start()
     try:
-        _serve(0, logs, work, spool, _Counter(taken, done), told)
-        for worker in workers:
-            worker.join()
-        _raise_failure(spool)
-        if ended := [worker.exitcode for worker in workers if worker.exitcode]:
-            raise WorkError(f"a worker process ended with {ended[0]}; run with --jobs 1 to see why")
+        _wait(workers, spool, done, progress)
     finally:
         for worker in workers:
             if worker.is_alive():
                 worker.terminate()
             worker.join()
             worker.close()
+    _raise_failure(spool)
+
+
+def _wait(workers: Sequence[Any], spool: Path, done: Any, progress: Progress | None) -> None:
+    while any(worker.is_alive() for worker in workers):
+        if progress is not None:
+            progress(int(done.value))
+        if emitted(spool, "failure"):
+            return
+        for worker in workers:
+            worker.join(_POLL_S / len(workers))
+    for worker in workers:
+        if worker.exitcode:
+            _raise_failure(spool)
+            raise WorkError(f"a worker process ended with {worker.exitcode}; run with --jobs 1 to see why")
 
 
 def _raise_failure(spool: Path) -> None:
