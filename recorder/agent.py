@@ -195,9 +195,6 @@ class Agent:
         conversation, limits = self.conversation, self.policy.limits
         before = conversation.chars()
         dropped = conversation.trim()
-        while conversation.over_wire_ceiling() and len(conversation.turns) > 1:
-            del conversation.turns[0]
-            dropped += 1
         after = conversation.chars()
         if dropped:
             self.emit(

@@ -26,14 +26,18 @@ class Conversation:
     limits: Limits
     tool_schema_chars: int
     turns: list[list[ChatMessage]] = field(default_factory=list)
+    _turn_chars: list[int] = field(default_factory=list, init=False)
 
     def begin_turn(self, user_message: str) -> None:
         """Start a turn with the user's message."""
-        self.turns.append([{"role": "user", "content": user_message}])
+        self.turns.append([])
+        self._turn_chars.append(0)
+        self.add([{"role": "user", "content": user_message}])
 
     def add(self, messages: list[ChatMessage]) -> None:
         """Append the messages of one whole iteration to the turn in progress."""
         self.turns[-1].extend(messages)
+        self._turn_chars[-1] += sum(map(_chars, messages))
 
     def messages(self) -> list[ChatMessage]:
         """Everything to send, system message first."""
@@ -41,7 +45,7 @@ class Conversation:
 
     def chars(self) -> int:
         """Characters of the history: all but the system message."""
-        return sum(_chars(message) for turn in self.turns for message in turn)
+        return sum(self._turn_chars)
 
     def over_budget(self) -> bool:
         """Whether the history is longer than the policy's budget."""
@@ -53,18 +57,21 @@ class Conversation:
         return self.chars() + len(self.system) + self.tool_schema_chars > ceiling
 
     def trim(self) -> int:
-        """Drop the oldest whole turns, never the newest, until the retained turns and the budget hold.
+        """Drop the oldest whole turns, never the newest, until number, budget and wire ceiling hold.
 
         Returns how many were dropped.
         """
         before = len(self.turns)
-        while len(self.turns) > 1 and (len(self.turns) > self.limits.retained_turns or self.over_budget()):
-            del self.turns[0]
+        while len(self.turns) > 1 and self._over_any_limit():
+            del self.turns[0], self._turn_chars[0]
         return before - len(self.turns)
+
+    def _over_any_limit(self) -> bool:
+        return len(self.turns) > self.limits.retained_turns or self.over_budget() or self.over_wire_ceiling()
 
     def roll_back_turn(self) -> None:
         """Forget the turn in progress."""
-        del self.turns[-1]
+        del self.turns[-1], self._turn_chars[-1]
 
     def note_interruption(self, partial: str) -> None:
         """Keep the start of an answer that was cut off, marked as such, so that the next turn can go on."""

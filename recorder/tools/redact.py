@@ -103,7 +103,8 @@ def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]
         return found.group()[: found.start("value") - found.start()] + quote + MASK + quote
 
     # Most results hold nothing to mask, so each pattern runs only where a text that it cannot do without stands.
-    clean = _PEM.sub(whole("private_key"), clean)
+    if "-----BEGIN" in clean:
+        clean = _PEM.sub(whole("private_key"), clean)
     if "@" in clean:
         clean = _URL_PASSWORD.sub(tail("url_password"), clean)
     clean = _mask_assigned(clean, assigned)

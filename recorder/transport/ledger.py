@@ -6,6 +6,7 @@ single tokens does not cost an event each. Nothing is emitted that holds the end
 """
 
 import base64
+from collections import ChainMap
 from collections.abc import Callable
 from typing import Any
 
@@ -41,6 +42,7 @@ class RequestLedger:
         self._emit = emit
         self._messages: dict[bytes, int] = {}
         self._toolsets: dict[bytes, int] = {}
+        self._seen = ChainMap(self._messages, self._toolsets)
         self._batches: dict[int, _Batch] = {}
         self._scrubbers: dict[int, Scrubber] = {}
         self.requests = 0
@@ -105,7 +107,7 @@ class RequestLedger:
             self._emit(WireChunk(request=request, status=batch.status, pieces=tuple(_piece(*p) for p in pieces)))
 
     def _store(self, body: bytes) -> dict[str, Any]:
-        parts = split(body)
+        parts = split(body, self._seen)
         if parts is None:
             try:
                 return {"body": body.decode("utf-8")}

@@ -33,6 +33,8 @@ class ThinkSplitter:
 
     def feed(self, text: str) -> str:
         """Take a piece and give what of it is visible for certain; the beginning of a tag is held back."""
+        if not self._held and "<" not in text:
+            return self._take(text)
         # Texts and tags in turn; the last text may end in the beginning of a tag.
         *whole, self._held = _TAG.split(self._held + text)
         shown: list[str] = []

@@ -45,7 +45,7 @@ class WireReader:
         self._dialect = dialect
         self._framing = framing
         self._held: list[bytes] = []
-        self._data: list[str] = []
+        self._data: list[bytes] = []
         self._content = ThinkSplitter()
         self._reasoning: list[str] = []
         self.calls = CallAssembly()
@@ -95,25 +95,28 @@ class WireReader:
             return self._dispatch(at)
         field, _, value = line.partition(b":")
         if field in (b"data", b"error"):
-            self._data.append(self._decoded(value.removeprefix(b" ")))
+            self._data.append(value.removeprefix(b" "))
         elif field not in (b"", b"event", b"id", b"retry"):
             self._complain(f"a line that is no server-sent event: {_excerpt(line)}")
         return ""
 
     def _dispatch(self, at: float) -> str:
-        data, self._data = "\n".join(self._data), []
-        if not data.strip():
+        if not self._data:
             return ""
-        if data.strip() == "[DONE]":
+        data, self._data = b"\n".join(self._data), []
+        bare = data.strip()
+        if not bare:
+            return ""
+        if bare == b"[DONE]":
             if not self._begun:
                 self._complain("the stream ended and held no answer")
             self.complete = True
             return ""
-        return self._document(data.encode("utf-8", "surrogatepass"), at, whole=False)
+        return self._document(data, at, whole=False)
 
     def _document(self, data: bytes, at: float, *, whole: bool) -> str:
         try:
-            value = parse_json(self._decoded(data))
+            value = self._parsed(data)
         except (ValueError, RecursionError):
             self._complain(f"not JSON: {_excerpt(data)}" if data.strip() else "an empty body")
             return ""
@@ -171,12 +174,14 @@ class WireReader:
             self._reasoning.append(thinking)
         return self._content.feed(content) if content else ""
 
-    def _decoded(self, data: bytes) -> str:
+    def _parsed(self, data: bytes) -> Any:
+        """The value of a JSON text; bytes that are no UTF-8 are read as replacement characters. Raises `ValueError`."""
         try:
-            return data.decode("utf-8")
+            text = data.decode("utf-8")
         except UnicodeDecodeError:
             self._complain(f"not UTF-8: {_excerpt(data)}")
-            return data.decode("utf-8", "replace")
+            text = data.decode("utf-8", "replace")
+        return parse_json(text)
 
     def _complain(self, problem: str) -> None:
         self.problem = self.problem or problem

@@ -2,7 +2,7 @@
 
 It stands where the HTTP client stands and does what that does with a real answer: each request body goes through the
 ledger, each answer through the wire reader, as one JSON document or as a stream of small pieces. The answers are those
-of the workload, as Inspect's mock model gives them.
+of the workload, as Inspect's mock model gives them, and are made before the clock runs: they are the server's work.
 """
 
 import json
@@ -25,14 +25,56 @@ _PIECE_CHARS = 16
 """About four tokens: what servers send at once."""
 
 
-class MockClient:
-    """Answers the conversation about case number `number`; `stream` cuts the answers in pieces."""
+class Script(msgspec.Struct, frozen=True):
+    """One conversation, made beforehand: the case, the raw pieces of each answer, what each tool call prints."""
 
-    def __init__(self, bench: ModuleType, number: int, *, stream: bool) -> None:
-        about = bench.case(SEED, number)
-        self._id = about["id"]
-        self._plan = bench.turns(SEED, about)
-        self._answer = bench.final_answer(SEED, about)
+    case: Case
+    system: str
+    tools: tuple[ToolSpec, ...]
+    answers: tuple[tuple[bytes, ...], ...]
+    results: dict[tuple[str, str, str], str]
+
+
+def scripts(bench: ModuleType, runs: int, *, stream: bool) -> list[Script]:
+    """The first `runs` conversations of the workload; `stream` cuts the answers in pieces."""
+    system, tools = bench.system_prompt(), specs(bench)
+    return [_script(bench, number, system, tools, stream) for number in range(runs)]
+
+
+def _script(bench: ModuleType, number: int, system: str, tools: tuple[ToolSpec, ...], stream: bool) -> Script:
+    about = bench.case(SEED, number)
+    plan = bench.turns(SEED, about)
+    messages: list[dict[str, Any]] = [
+        {
+            "role": "assistant",
+            "content": step["thought"],
+            "tool_calls": [
+                {
+                    "index": 0,
+                    "id": f"call_{about['id']}_{place}",
+                    "type": "function",
+                    "function": {"name": step["verb"], "arguments": json.dumps(step["args"])},
+                }
+            ],
+        }
+        for place, step in enumerate(plan)
+    ]
+    messages.append({"role": "assistant", "content": bench.final_answer(SEED, about)})
+    called = [(step["args"]["namespace"], step["verb"], step["args"]["name"]) for step in plan]
+    return Script(
+        case=case_of(bench, number),
+        system=system,
+        tools=tools,
+        answers=tuple(tuple(_pieces(message, place, stream)) for place, message in enumerate(messages)),
+        results={call: bench.tool_output(SEED, *call) for call in called},
+    )
+
+
+class MockClient:
+    """Answers as the script says."""
+
+    def __init__(self, script: Script, *, stream: bool) -> None:
+        self._answers = script.answers
         self._stream = stream
 
     async def complete(
@@ -61,7 +103,7 @@ class MockClient:
         )
         reader = WireReader("openai", "sse" if self._stream else "document")
         shown = ""
-        for place, piece in enumerate(self._pieces(iteration)):
+        for place, piece in enumerate(self._answers[iteration - 1]):
             ledger.piece(request, 200, place * 0.02, piece)
             shown += reader.feed(piece, place * 0.02)
         shown += reader.finish(1.0)
@@ -80,44 +122,35 @@ class MockClient:
         ledger.emit(response)
         return response
 
-    def _pieces(self, iteration: int) -> list[bytes]:
-        message: dict[str, Any] = {"role": "assistant"}
-        step = iteration - 1
-        if step < len(self._plan):
-            planned = self._plan[step]
-            message["content"] = planned["thought"]
-            function = {"name": planned["verb"], "arguments": json.dumps(planned["args"])}
-            message["tool_calls"] = [
-                {"index": 0, "id": f"call_{self._id}_{step}", "type": "function", "function": function}
-            ]
-        else:
-            message["content"] = self._answer
-        reason = "tool_calls" if "tool_calls" in message else "stop"
-        if not self._stream:
-            choice = {"index": 0, "message": message, "finish_reason": reason}
-            return [_data({"choices": [choice], "usage": _usage(iteration)[0]})]
-        text = message["content"]
-        deltas: list[dict[str, Any]] = [
-            {"content": text[at : at + _PIECE_CHARS]} for at in range(0, len(text), _PIECE_CHARS)
-        ]
-        if "tool_calls" in message:
-            deltas.append({"tool_calls": message["tool_calls"]})
-        events = [_data({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}) for delta in deltas]
-        last = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": _usage(iteration)[0]}
-        return [b"data: %b\n\n" % event for event in (*events, _data(last), b"[DONE]")]
+
+def _pieces(message: dict[str, Any], place: int, stream: bool) -> list[bytes]:
+    """The body of an answer as a server sends it."""
+    reason = "tool_calls" if "tool_calls" in message else "stop"
+    usage = _usage(place + 1)[0]
+    if not stream:
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        return [_data({"choices": [choice], "usage": usage})]
+    text = message["content"]
+    deltas: list[dict[str, Any]] = [
+        {"content": text[at : at + _PIECE_CHARS]} for at in range(0, len(text), _PIECE_CHARS)
+    ]
+    if "tool_calls" in message:
+        deltas.append({"tool_calls": message["tool_calls"]})
+    events = [_data({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}) for delta in deltas]
+    last = {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage}
+    return [b"data: %b\n\n" % event for event in (*events, _data(last), b"[DONE]")]
 
 
 class MockToolbox(Toolbox):
-    """Tools that print the workload's texts; redaction and caps are those of every run."""
+    """Tools that print the script's texts; redaction and caps are those of every run."""
 
-    def __init__(self, bench: ModuleType, *args: Any) -> None:
+    def __init__(self, script: Script, *args: Any) -> None:
         super().__init__(*args)
-        self._bench = bench
+        self._results = script.results
 
     def execute(self, name: str, arguments: Any) -> Outcome:
         """What kubectl would have printed."""
-        text = self._bench.tool_output(SEED, arguments["namespace"], name, arguments["name"])
-        return self._finish(Produced(text=text))
+        return self._finish(Produced(text=self._results[arguments["namespace"], name, arguments["name"]]))
 
 
 def specs(bench: ModuleType) -> tuple[ToolSpec, ...]:
@@ -125,7 +158,7 @@ def specs(bench: ModuleType) -> tuple[ToolSpec, ...]:
     return tuple(
         ToolSpec(
             name=spec["name"],
-            effect="read",
+            effect="cluster_read",
             result="text",
             description=spec["description"],
             parameters={

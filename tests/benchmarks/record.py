@@ -1,9 +1,10 @@
 """What recording costs: ours and Inspect's, of the same mock conversations of five tool calls and an answer.
 
 `python -m tests.benchmarks.record --size 300 [--save]`. Neither side speaks HTTP: a mock model answers inside the
-process, the agent loop runs, tools answer with about 3,000 characters of unique text, everything is recorded. The CPU
-of making the texts is measured apart and taken off both sides, start-up is left out of both (it is in `startup`).
-Ours writes one log a run with fsync at the end of each turn, Inspect its `.eval` at its defaults.
+process, the agent loop runs, tools answer with about 3,000 characters of unique text, everything is recorded. The
+model's answers and the tools' texts are made before the clock runs here; Inspect's side makes them as it goes, so the
+CPU of making them is measured apart and taken off there. Start-up is left out of both. Ours writes one log a run with
+fsync at the end of each turn, Inspect its `.eval` at its defaults.
 """
 
 import argparse
@@ -11,9 +12,8 @@ import asyncio
 import json
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -30,18 +30,22 @@ from schemas.cases import rubric_digest, stimulus_digest, to_wire
 from schemas.events import SCHEMA_VERSION, Event, RunStarted
 from schemas.policy import LIMITS, Policy, PromptInfo
 from tests.benchmarks import measure, workload
-from tests.benchmarks.mock_model import MockClient, MockToolbox, case_of, specs
+from tests.benchmarks.mock_model import MockClient, MockToolbox, Script, scripts
 
 CAMPAIGN = "bench"
 
 
-def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool, cases: int = 0) -> Iterator[Path]:
-    """Record the first `runs` conversations as a campaign below `directory`; gives each log once it is closed.
+def record(conversations: Sequence[Script], directory: Path, *, stream: bool, cases: int = 0) -> list[Path]:
+    """Record the conversations as a campaign below `directory`; the logs.
 
-    `cases` is how many the workload was loaded for, 0 if every conversation is a case of its own.
+    `stream` is how they were made. `cases` is how many the workload was loaded for, 0 if every conversation is
+    a case of its own.
     """
     (directory / "runs").mkdir(parents=True, exist_ok=True)
-    tools = specs(bench)
+    return asyncio.run(_all(conversations, directory / "runs", stream, cases or len(conversations)))
+
+
+async def _all(conversations: Sequence[Script], runs: Path, stream: bool, cases: int) -> list[Path]:
     policy = Policy(
         provider="openai",
         model="mock",
@@ -49,21 +53,20 @@ def record(bench: ModuleType, directory: Path, runs: int, *, stream: bool, cases
         tier="high",
         route_source="user",
         limits=LIMITS["high"],
-        tools=tuple(spec.name for spec in tools),
+        tools=tuple(spec.name for spec in conversations[0].tools),
         prompt=PromptInfo(pack="bench"),
         stream=stream,
     )
-    for number in range(runs):
-        case, repetition = number % (cases or runs), number // (cases or runs) + 1
-        path = directory / "runs" / f"case-{case:06d}-r{repetition}-{CAMPAIGN}.jsonl.zst"
-        asyncio.run(_one(bench, number, path, policy, tools, f"case-{case:06d}", repetition))
-        yield path
+    paths = []
+    for number, script in enumerate(conversations):
+        case, repetition = f"case-{number % cases:06d}", number // cases + 1
+        paths.append(runs / f"{case}-r{repetition}-{CAMPAIGN}.jsonl.zst")
+        await _one(script, paths[-1], policy, case, repetition)
+    return paths
 
 
-async def _one(
-    bench: ModuleType, number: int, path: Path, policy: Policy, tools: Any, case_id: str, repetition: int
-) -> None:
-    case = msgspec.structs.replace(case_of(bench, number), id=case_id)
+async def _one(script: Script, path: Path, policy: Policy, case_id: str, repetition: int) -> None:
+    case = msgspec.structs.replace(script.case, id=case_id)
     log = RunLog(path)
     log.append(
         RunStarted(
@@ -88,16 +91,16 @@ async def _one(
     )
     cluster = FakeCluster(case.stimulus.cluster)
     workspace = Workspace(case.stimulus.interaction, cluster)
-    schemas = schemas_for(tools, "high")
-    client: Any = MockClient(bench, number, stream=policy.stream)
+    schemas = schemas_for(script.tools, "high")
+    client: Any = MockClient(script, stream=policy.stream)
     agent = Agent(
         client=client,
         ledger=RequestLedger(log.append),
-        toolbox=MockToolbox(bench, cluster, workspace, tools, policy.limits),
+        toolbox=MockToolbox(script, cluster, workspace, script.tools, policy.limits),
         workspace=workspace,
         tool_schemas=schemas,
         conversation=Conversation(
-            system=bench.system_prompt(),
+            system=script.system,
             limits=policy.limits,
             tool_schema_chars=len(msgspec.json.encode(schemas)),
         ),
@@ -111,9 +114,9 @@ async def _one(
 
 
 def _record_op(runs: int, cases: int, directory: Path, *, stream: bool) -> dict[str, Any]:
-    bench = workload.load(cases)
+    conversations = scripts(workload.load(cases), runs, stream=stream)
     began = time.process_time()
-    paths = list(record(bench, directory, runs, stream=stream, cases=cases))
+    paths = record(conversations, directory, stream=stream, cases=cases)
     return {"cpu_inside_s": time.process_time() - began, "bytes": sum(path.stat().st_size for path in paths)}
 
 
@@ -121,9 +124,9 @@ def _append_op(runs: int) -> dict[str, Any]:
     """The log writer alone: the events of one run of the workload, appended again and again."""
     from replay.reader import read_all
 
-    bench = workload.load()
+    conversation = scripts(workload.load(), 1, stream=True)
     with tempfile.TemporaryDirectory() as scratch:
-        (path,) = record(bench, Path(scratch), 1, stream=True)
+        (path,) = record(conversation, Path(scratch), stream=True)
         events: list[Event] = [
             msgspec.structs.replace(found.event, seq=-1, t=-1.0)  # type: ignore[misc]
             for found in read_all(path)[0]
@@ -164,8 +167,7 @@ def _theirs(runs: int, repeats: int) -> tuple[measure.Cost, measure.Cost]:
 def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
     """The figures; sizes are runs. Raises `workload.Missing`."""
     append = _ours("append", size, repeats).printed
-    texts = _ours("texts", size, repeats).printed["cpu_inside_s"] / size
-    ours = {op: _ours(op, size, repeats).printed["cpu_inside_s"] / size - texts for op in ("document", "stream")}
+    ours = {op: _ours(op, size, repeats).printed["cpu_inside_s"] / size for op in ("document", "stream")}
     run, theirs_texts = _theirs(their_size, repeats)
     theirs = (run.printed["cpu_inside_s"] - theirs_texts.printed["cpu_inside_s"]) / their_size
     return {
@@ -175,7 +177,6 @@ def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
         "events_a_run": append["events_a_run"],
         "append_us_an_event": append["cpu_inside_s"] / append["events"] * 1e6,
         "append_ms_a_run": append["cpu_inside_s"] / size * 1e3,
-        "texts_ms_a_run": texts * 1e3,
         "ours_document_ms_a_run": ours["document"] * 1e3,
         "ours_stream_ms_a_run": ours["stream"] * 1e3,
         "inspect_ms_a_run": theirs * 1e3,
@@ -189,7 +190,7 @@ def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
 def main() -> None:
     """Measure, or do one operation that is measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=__doc__)
-    parser.add_argument("--op", choices=("append", "texts", "document", "stream"))
+    parser.add_argument("--op", choices=("append", "document", "stream"))
     parser.add_argument("--size", type=int, default=300)
     parser.add_argument("--inspect-size", type=int, default=60)
     parser.add_argument("--cases", type=int, default=0)
@@ -201,10 +202,6 @@ def main() -> None:
         return
     if args.op == "append":
         found = _append_op(args.size)
-    elif args.op == "texts":
-        from tests.benchmarks.inspect_side import texts_cost
-
-        found = texts_cost(workload.load(args.cases), args.size)
     else:
         found = _record_op(args.size, args.cases, args.directory, stream=args.op == "stream")
     print(json.dumps(found))

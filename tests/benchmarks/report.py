@@ -53,7 +53,7 @@ def _recording(found: dict[str, Any]) -> Iterator[str]:
     yield "## Recording\n"
     yield (
         "The same mock conversations of five tool calls and an answer, without HTTP on either side; making the texts "
-        f"is taken off. {found['events_a_run']} events a run, fsync at the end of each turn.\n"
+        f"is left out. {found['events_a_run']} events a run, fsync at the end of each turn.\n"
     )
     rows = [
         ["writing the events alone, an event", f"{found['append_us_an_event'] / 1e3:.3f}", ""],

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import measure, workload
+from tests.benchmarks.mock_model import scripts
 from tests.benchmarks.record import inspect, record
 from tests.benchmarks.regrade import campaign_of, decoding, regrading
 
@@ -82,8 +83,7 @@ def beside_inspect(ours: int, theirs: int, log: Path | None, repeats: int) -> di
     with tempfile.TemporaryDirectory() as scratch:
         few, campaign = Path(scratch) / "few", Path(scratch) / "many"
         for directory, runs in ((few, FEW), (campaign, ours)):
-            for _ in record(workload.load(), directory, runs, stream=True):
-                pass
+            record(scripts(workload.load(), runs, stream=True), directory, stream=True)
         start = measure.middle([_cost(regrading(few)) for _ in range(repeats)])
         one = measure.middle([_cost(regrading(campaign)) for _ in range(repeats)])
         if log is None:

@@ -21,6 +21,7 @@ from replay.seal.sealing import seal
 from schemas.events import Message, Toolset
 from schemas.sealed import EVENTS, INDEX, SUMS
 from tests.benchmarks import measure, workload
+from tests.benchmarks.mock_model import scripts
 from tests.benchmarks.record import inspect, record
 
 CASES = 25
@@ -50,7 +51,8 @@ def of_workload(size: int, cases: int, stream: bool, their_bytes: int) -> dict[s
     """Bytes a run of every form."""
     with tempfile.TemporaryDirectory() as scratch:
         campaign = Path(scratch) / "bench"
-        logs = list(record(workload.load(cases), campaign, size, stream=stream, cases=cases))
+        conversations = scripts(workload.load(cases), size, stream=stream)
+        logs = record(conversations, campaign, stream=stream, cases=cases)
         events = [b"".join(whole_lines(log)) for log in logs]
         transcripts = [transcript(log) for log in logs]
         manifest = {"schema_version": 1, "campaign_id": "bench"}

@@ -66,6 +66,27 @@ def test_a_number_that_json_has_not_is_refused_with_its_place(number: float, wra
         codec.encode(event, 0, 0.0)
 
 
+@given(
+    st.dictionaries(st.text('a\\":,[]null ', max_size=6), st.none() | st.text('\\":,[null', max_size=9), max_size=3),
+    st.text('a\\":', max_size=5),
+    st.booleans(),
+)
+def test_no_key_or_text_beside_it_hides_a_number_that_json_has_not(
+    beside: dict[str, Any], key: str, listed: bool
+) -> None:
+    value = [math.nan] if listed else math.nan
+    event = events.ModelResponse(
+        request=1,
+        status=200,
+        finish_reason="stop",
+        content='":null',
+        duration_s=0.1,
+        server_usage={**beside, key: value},
+    )
+    with pytest.raises(LogError, match="JSON has no such number"):
+        codec.encode(event, 0, 0.0)
+
+
 def test_the_bytes_of_a_message_are_kept_as_they_left() -> None:
     raw = b'{"role": "user",  "content":"caf\\u00e9"}'
     line = codec.encode(events.Message(id=0, message=msgspec.Raw(raw)), 1, 0.0)

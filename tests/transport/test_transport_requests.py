@@ -101,3 +101,25 @@ def test_a_rest_without_a_place_for_the_parts_is_an_error_that_names_it():
         rebuild(b'{"messages":null}', (), b"[]", b",")
     with pytest.raises(LogError, match="not a JSON object"):
         rebuild(b"nothing", (), None, b",")
+
+
+@given(bodies, bodies, st.sampled_from(STYLES))
+def test_parts_of_an_earlier_body_need_no_second_check_and_change_nothing(first, second, style):
+    second = {**second, "messages": first["messages"] + second["messages"]}
+    raw, after = (json.dumps(body, **style).encode() for body in (first, second))
+    seen = split(raw)
+    assert seen is not None
+    assert split(after, {*seen.messages, seen.tools}) == split(after)
+
+
+def test_a_new_part_that_is_no_good_json_keeps_the_body_whole_whatever_is_known():
+    body = b'{"messages":[{"a":"x"},{"a":"\\ud83d"}],"tools":[1]}'
+    assert split(body, {b'{"a":"x"}', b"[1]"}) is None
+
+
+def test_the_same_text_at_the_beginning_of_two_members_is_told_apart():
+    start = "x" * 100
+    body = json.dumps({"prompt": start + "1", "messages": [{"content": start + "2"}], "note": start + "2"}).encode()
+    parts = split(body)
+    assert parts is not None
+    assert rebuild(parts.rest, parts.messages, parts.tools, parts.separator) == body
