@@ -15,20 +15,19 @@ from typing import Literal
 
 import zstandard
 
+from recorder.transport.secret import is_secret
 from schemas import codec
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStatus, TurnFinished
 
 Durability = Literal["event", "turn", "run"]
-SECRET_MIN_CHARS = 8
-"""A shorter API key is a placeholder (`ollama`, `none`): replacing it everywhere would falsify the log."""
 REDACTED = b"[redacted]"
 
 _LEVEL = 3
 
 
 class RunLog:
-    """The log of one run. `secrets` are texts that never reach the file; `clock` gives monotonic seconds.
+    """The log of one run. `secrets` are keys that never reach the file; `clock` gives monotonic seconds.
 
     Raises `LogError` naming the file where it exists already or cannot be written.
     """
@@ -45,7 +44,7 @@ class RunLog:
         self.events = 0
         self.raw_bytes = 0
         self._durability = durability
-        self._secrets = tuple(_as_json(secret) for secret in secrets if len(secret) >= SECRET_MIN_CHARS)
+        self._secrets = tuple(_as_json(secret) for secret in secrets if is_secret(secret))
         self._clock = clock
         self._start = clock()
         self._digest = hashlib.sha256()

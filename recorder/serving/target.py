@@ -61,15 +61,13 @@ def is_loopback(served: Served) -> bool:
 
 @contextmanager
 def client_for(served: Served) -> Iterator[httpx.Client]:
-    """An HTTP client with the endpoint's key and certificates. A proxy is never asked for a loopback address."""
+    """An HTTP client with the endpoint's key and certificates. As for requests to the model, no proxy is asked."""
     # llama.cpp's server drops a connection that was kept alive now and then: every call gets a new one.
     headers = {"Connection": "close"}
     if served.api_key is not None:
         headers["Authorization"] = f"Bearer {served.api_key.reveal()}"
     verify = ssl.create_default_context(cafile=served.ca_bundle) if served.ca_bundle else True
-    with httpx.Client(
-        headers=headers, verify=verify, timeout=PROBE_TIMEOUT_S, trust_env=not is_loopback(served)
-    ) as client:
+    with httpx.Client(headers=headers, verify=verify, timeout=PROBE_TIMEOUT_S, trust_env=False) as client:
         yield client
 
 

@@ -16,7 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from recorder.transport.secret import Scrubber, Secret
+from recorder.transport.secret import MIN_SECRET_CHARS, Scrubber, Secret, is_placeholder
 from schemas.errors import UsageError
 from schemas.events import Dialect
 
@@ -30,10 +30,9 @@ LEGACY_PROVIDER = "KORVID_EVAL_PROVIDER"
 LEGACY_API_KEY = "KORVID_EVAL_API_KEY"
 
 DEFAULT_TIMEOUT_S = 60.0
-MIN_KEY_CHARS = 4
-"""A shorter key cannot be kept out of a log: it would be found everywhere."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NUMBER = re.compile(r"[0-9]{1,300}(\.[0-9]+)?")
 _NATIVE_PATHS = ("/api/chat", "/api")
 _RESERVED_OPTIONS = {
     "model": MODEL,
@@ -242,12 +241,10 @@ def _timeout(text: str | None, options: dict[str, Any], default: float) -> float
         raise UsageError(f"{OPTIONS}: timeout must be a positive finite number of seconds, not {inside!r}")
     if text is None or not text.strip():
         return float(inside)
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
+    # `float` would take 1_0, 1e1, digits of other scripts and `inf` as well.
+    seconds = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
     if not _positive(seconds):
-        raise UsageError(f"{TIMEOUT} must be a positive finite number of seconds, not {text!r}")
+        raise UsageError(f"{TIMEOUT} must be a positive number of seconds such as 90 or 0.5, not {text!r}")
     return seconds
 
 
@@ -275,8 +272,11 @@ def _api_key(env: Mapping[str, str], notices: list[str]) -> tuple[str | None, Se
 
 
 def _checked_key(value: str, name: str) -> Secret:
-    if len(value) < MIN_KEY_CHARS:
-        raise UsageError(f"{name} has fewer than {MIN_KEY_CHARS} characters; for a server without keys use 'none'")
+    if len(value) < MIN_SECRET_CHARS and not is_placeholder(value):
+        raise UsageError(
+            f"{name} has fewer than {MIN_SECRET_CHARS} characters: it could not be kept out of a log without changing "
+            "what else is in it; for a server without keys use 'none', else give the server a longer key"
+        )
     if not value.isascii() or not value.isprintable() or " " in value:
         raise UsageError(f"{name} holds characters that an HTTP header cannot carry; export the bare key")
     return Secret(value)

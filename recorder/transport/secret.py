@@ -1,14 +1,28 @@
 """A credential that cannot be printed, encoded or recorded.
 
 `Scrubber` replaces the value, in the spellings in which it can stand inside a request body or an error text, by a
-placeholder. Values that servers without authentication are conventionally given (`ollama`, `none`) are no secrets:
-replacing them would blank out model names.
+placeholder. `is_secret` says which keys are secrets, for all that records: not the words that servers without
+authentication are conventionally given (`ollama`, `none`), and none of fewer than `MIN_SECRET_CHARS` characters.
+Replacing those wherever they stand would blank out model names, numbers and common words, and falsify the record.
 """
 
 import json
 
 PLACEHOLDER = "[redacted]"
-_NOT_SECRET = frozenset({"ollama", "none", "null", "empty", "dummy", "no-key", "sk-no-key-required", "not-needed"})
+MIN_SECRET_CHARS = 8
+PLACEHOLDER_KEYS = frozenset(
+    {"ollama", "none", "null", "empty", "dummy", "no-key", "sk-no-key-required", "not-needed", "lm-studio", "fake-key"}
+)
+
+
+def is_secret(key: str) -> bool:
+    """Whether a key has to be kept out of everything that is written or shown."""
+    return len(key) >= MIN_SECRET_CHARS and not is_placeholder(key)
+
+
+def is_placeholder(key: str) -> bool:
+    """Whether a key is what one gives to a server that asks for none, in any case of letters."""
+    return key.lower() in PLACEHOLDER_KEYS
 
 
 class Secret:
@@ -40,8 +54,8 @@ class Scrubber:
     """Takes one secret out of texts and bytes; without a secret it changes nothing."""
 
     def __init__(self, secret: Secret | None) -> None:
-        value = "" if secret is None or secret.reveal().lower() in _NOT_SECRET else secret.reveal()
-        self._spellings = _spellings(value) if value else ()
+        value = "" if secret is None else secret.reveal()
+        self._spellings = _spellings(value) if is_secret(value) else ()
         self._raw = tuple(spelling.encode("utf-8") for spelling in self._spellings)
 
     def text(self, text: str) -> str:

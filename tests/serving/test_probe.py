@@ -9,6 +9,7 @@ import pytest
 from recorder.catalog import Facts
 from recorder.scripted import ModelCard, Reply, ScriptedServer
 from recorder.serving import LocalFacts, probe, provider_facts, warm_up
+from recorder.transport import ModelClient, RequestLedger
 from recorder.transport.endpoint import Endpoint, make_endpoint
 from recorder.transport.secret import Secret
 from schemas.provenance import Engine
@@ -224,3 +225,22 @@ def test_the_server_says_what_its_model_can_do() -> None:
         )
     with ScriptedServer(disabled=OLLAMA_PAGES) as server:
         assert provider_facts(make_endpoint("openai/toy", server.url + "/v1")) == Facts()
+
+
+async def test_neither_a_probe_nor_a_request_goes_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with ScriptedServer([Reply(text="fine")], card=CARD) as server:
+        # An address that is not loopback by its spelling and still reaches this machine.
+        served = make_endpoint("ollama/qwen3:8b", server.url.replace("127.0.0.1", "0.0.0.0"))
+        passport = probe(served)
+        async with ModelClient(served) as client:
+            ledger = RequestLedger(lambda event: None)
+            answer = await client.complete(
+                [{"role": "user", "content": "Why?"}], None, ledger=ledger, turn=1, iteration=1
+            )
+    assert passport.error is None
+    assert passport.engine == Engine(name="ollama", version=CARD.version)
+    assert answer.content == "fine"

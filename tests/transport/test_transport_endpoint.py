@@ -1,12 +1,20 @@
 import json
 import pickle
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import certifi
 import msgspec
 import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
-from recorder.transport import Secret, describe, endpoint_from_env, make_endpoint, split_model_ref
+from recorder.log import RunLog
+from recorder.transport import Scrubber, Secret, describe, endpoint_from_env, make_endpoint, split_model_ref
+from recorder.transport.secret import is_secret
 from schemas.errors import UsageError
+from schemas.events import HistoryTrimmed
 
 GOOD = {"KORVID_EVAL_MODEL": "ollama/qwen3:8b", "KORVID_EVAL_BASE_URL": "http://127.0.0.1:11434"}
 
@@ -137,3 +145,47 @@ def test_a_key_is_neither_printed_nor_encoded():
 def test_a_placeholder_key_does_not_blank_out_model_names():
     scrubber = make_endpoint("ollama/q", "http://h", api_key=Secret("ollama")).scrubber
     assert scrubber.text("ollama/qwen3:8b") == "ollama/qwen3:8b"
+
+
+@pytest.mark.parametrize("key", ["ollama", "none", "not-needed", "Not-Needed", "lm-studio"])
+def test_a_placeholder_key_is_taken_and_is_no_secret_to_anything_that_records(key: str, tmp_path: Path) -> None:
+    endpoint = endpoint_from_env({**GOOD, "KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": key})
+    assert endpoint.scrubber.data(f"key {key}".encode()) == f"key {key}".encode()
+    assert key.encode() in logged(tmp_path / "a.jsonl.zst", key)
+
+
+@pytest.mark.parametrize("key", ["test", "abc123", "sk-1234"])
+def test_a_key_too_short_to_be_kept_out_of_a_log_is_refused_with_the_way_out(key: str) -> None:
+    with pytest.raises(UsageError, match=r"fewer than 8 characters.*'none'") as refused:
+        endpoint_from_env({**GOOD, "KORVID_EVAL_API_KEY_ENV": "MY_KEY", "MY_KEY": key})
+    assert key not in str(refused.value)
+
+
+@given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=12))
+def test_log_and_transport_agree_on_what_a_secret_is(key: str) -> None:
+    with TemporaryDirectory() as directory:
+        written = logged(Path(directory) / "a.jsonl.zst", key)
+    kept = msgspec.json.encode(key)[1:-1] in written.split(b'"reason":')[1]
+    scrubbed = Scrubber(Secret(key)).text(key) != key
+    assert scrubbed is is_secret(key)
+    assert kept is not scrubbed
+
+
+@pytest.mark.parametrize("text", ["1_0", "1e1", "٣", "inf", "nan", "+5", ".5", "5.", "0x10", "0", "0.0", "-1"])
+def test_a_number_of_seconds_is_plain_digits(text: str) -> None:
+    with pytest.raises(UsageError, match="KORVID_EVAL_TIMEOUT_SECONDS must be a positive number") as refused:
+        endpoint_from_env({**GOOD, "KORVID_EVAL_TIMEOUT_SECONDS": text})
+    assert repr(text) in str(refused.value)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90.0), (" 0.5 ", 0.5), ("007", 7.0)])
+def test_seconds_may_have_a_fraction(text: str, seconds: float) -> None:
+    assert endpoint_from_env({**GOOD, "KORVID_EVAL_TIMEOUT_SECONDS": text}).timeout_s == seconds
+
+
+def logged(path: Path, key: str) -> bytes:
+    """The raw bytes of a log that knows `key` as its key and is given it to write."""
+    log = RunLog(path, durability="run", secrets=(key,), clock=lambda: 0.0)
+    log.append(HistoryTrimmed(turn=1, dropped_turns=1, chars_before=2, chars_after=1, reason=key))
+    log.close()
+    return zstandard.ZstdDecompressor().decompressobj().decompress(path.read_bytes())
