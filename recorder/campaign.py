@@ -19,7 +19,7 @@ from recorder.catalog import Route, route
 from recorder.log import sync_directory
 from recorder.machine import harness, machine
 from recorder.outfit import common_outfit, outfit_of
-from recorder.plan import RUNS, PlannedRun, new_campaign_id, plan, remaining
+from recorder.plan import LOG_SUFFIX, RUNS, PlannedRun, new_campaign_id, plan, remaining
 from recorder.progress import Board, board
 from recorder.run import Outfit, RunResult, RunSetting, record_run
 from recorder.settings import MODEL_AGENT, Settings
@@ -41,6 +41,7 @@ from schemas.provenance import (
     tools_info,
     with_learned,
 )
+from schemas.words import counted
 
 MANIFEST = "campaign.json"
 CAMPAIGNS = Path("campaigns")
@@ -49,7 +50,10 @@ _MUST_STAY = ("agent", "model", "pack", "repetitions", "seed", "policy", "tools"
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What a recording came to. Times in seconds, sizes in bytes; `planned` counts the whole campaign."""
+    """What a recording came to. Times in seconds, sizes in bytes; `planned` counts the whole campaign.
+
+    `recorded` are the runs that reached their end; a run that was stopped is kept and counted in `interrupted_runs`.
+    """
 
     campaign_id: str
     directory: str
@@ -60,6 +64,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     provider_errors: int
     harness_invalid: int
     interrupted: bool
+    interrupted_runs: int
     tool_calls: int
     input_tokens: int
     output_tokens: int
@@ -106,7 +111,7 @@ def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path)
     results: list[RunResult] = []
     with board(len(left)) as shown:
         if left:
-            shown.note(f"recording {len(left)} {'run' if len(left) == 1 else 'runs'} into {directory}")
+            shown.note(f"recording {counted(len(left), 'run')} into {directory}")
         started = datetime.now(UTC)
         interrupted = asyncio.run(_record_all(left, settings, site, manifest, directory, shown, results))
         wall_s = (datetime.now(UTC) - started).total_seconds()
@@ -123,6 +128,7 @@ def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path)
         provider_errors=sum(result.status == "provider_error" for result in results),
         harness_invalid=sum(result.status == "harness_invalid" for result in results),
         interrupted=interrupted,
+        interrupted_runs=_begun(left, directory, manifest.campaign_id) - len(results),
         tool_calls=sum(result.tool_calls for result in results),
         input_tokens=sum(result.input_tokens for result in results),
         output_tokens=sum(result.output_tokens for result in results),
@@ -134,6 +140,11 @@ def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path)
         not_publishable_because=manifest.not_publishable_because,
         runs=tuple(results),
     )
+
+
+def _begun(runs: list[PlannedRun], directory: Path, campaign_id: str) -> int:
+    """How many of the runs, none of which had a log before, have one now."""
+    return sum((directory / RUNS / f"{planned.run_id(campaign_id)}{LOG_SUFFIX}").exists() for planned in runs)
 
 
 async def _record_all(

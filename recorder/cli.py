@@ -34,10 +34,12 @@ STOPPED = 130
 @cli.command()
 def run(
     pack: Annotated[
-        str | None, typer.Argument(metavar="[PACK]", help="A bundled pack or a directory [scenarios].")
+        str | None, typer.Argument(metavar="PACK", help="A bundled pack or a directory [scenarios].")
     ] = None,
     case: Annotated[list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; repeatable.")] = None,
-    reps: Annotated[int | None, typer.Option("--reps", metavar="N", help="Repetitions of each case [3].")] = None,
+    reps: Annotated[
+        int | None, typer.Option("--reps", metavar="N", parser=output.whole(), help="Repetitions of each case [3].")
+    ] = None,
     model: ModelFlag = None,
     base_url: UrlFlag = None,
     tier: Annotated[str | None, typer.Option("--tier", metavar="low|high", help="Limits and tools [routed].")] = None,
@@ -52,7 +54,8 @@ def run(
         Path | None, typer.Option("--resume", metavar="DIR", help="Record what is missing or was interrupted there.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="Sampling seed; repetition r gets N + r - 1.")
+        int | None,
+        typer.Option("--seed", metavar="N", parser=output.whole(), help="Sampling seed; repetition r gets N + r - 1."),
     ] = None,
     agent: Annotated[
         str | None,
@@ -128,16 +131,20 @@ def run(
 
 def _print_summary(summary: "Summary") -> None:
     from recorder.progress import duration, size
+    from schemas.words import counted
 
     left = summary.planned - summary.already_recorded - summary.recorded
-    errors = f"{summary.provider_errors} provider errors, {summary.harness_invalid} invalid"
-    before = f" ({summary.already_recorded} were there already)" if summary.already_recorded else ""
+    errors = f"{counted(summary.provider_errors, 'provider error')}, {summary.harness_invalid} invalid"
+    if summary.interrupted_runs:
+        errors += f"; {counted(summary.interrupted_runs, 'interrupted run')} kept, to be recorded again"
+    before = f" ({summary.already_recorded} already there)" if summary.already_recorded else ""
     share = 100 * summary.harness_cpu_s / summary.wall_s if summary.wall_s else 0.0
     stopped = ", stopped before its end" if summary.interrupted else ""
     output.print_line(f"campaign   {summary.campaign_id}{stopped}")
-    output.print_line(f"recorded   {summary.recorded} of {summary.planned} runs{before}: {errors}")
+    output.print_line(f"recorded   {summary.recorded} of {counted(summary.planned, 'run')}{before}: {errors}")
     output.print_line(
-        f"model      {summary.input_tokens} tokens in, {summary.output_tokens} out, {summary.tool_calls} tool calls"
+        f"model      {counted(summary.input_tokens, 'token')} in, {summary.output_tokens} out, "
+        f"{counted(summary.tool_calls, 'tool call')}"
     )
     output.print_line(
         f"time       {duration(summary.wall_s)}; the harness took {summary.harness_cpu_s:.1f} s of CPU, {share:.1f} %"
@@ -147,7 +154,8 @@ def _print_summary(summary: "Summary") -> None:
     if summary.publishable is False:
         output.print_line(f"not publishable: {'; '.join(summary.not_publishable_because)}")
     if left:
-        output.print_line(f"next       korvid-rec run --resume {summary.directory}   ({left} runs are left)")
+        is_left = f"{counted(left, 'run')} {'is' if left == 1 else 'are'} left"
+        output.print_line(f"next       korvid-rec run --resume {summary.directory}   ({is_left})")
     else:
         output.print_line(f"next       korvid-replay verify {summary.directory}")
         output.print_line(f"           korvid-replay ls {summary.directory}")
@@ -157,7 +165,14 @@ def _print_summary(summary: "Summary") -> None:
 def serve(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="0.5b or 1.5b.")] = "0.5b",
     port: Annotated[
-        int, typer.Option("--port", metavar="N", help="A loopback port [any free one].", show_default=False)
+        int,
+        typer.Option(
+            "--port",
+            metavar="N",
+            parser=output.whole(0, 65_535),
+            help="A loopback port [any free one].",
+            show_default=False,
+        ),
     ] = 0,
 ) -> None:
     """Run the embedded model server alone, until Ctrl-C."""

@@ -7,9 +7,10 @@ import typer
 
 from packs.check import GradeClaims
 from replay import output
+from schemas.words import counted
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
-PackArgument = Annotated[str, typer.Argument(metavar="[PACK]", help="A bundled pack or a directory of case files.")]
+PackArgument = Annotated[str, typer.Argument(metavar="PACK", help="A bundled pack or a directory of case files.")]
 
 
 def packs_app(grade_claims: Callable[[], GradeClaims]) -> typer.Typer:
@@ -76,7 +77,7 @@ def packs_app(grade_claims: Callable[[], GradeClaims]) -> typer.Typer:
                 for row in rows
             ),
         )
-        output.print_note(f"{_counted(len(rows), 'case')}, sha256 {loaded.sha256}")
+        output.print_note(f"{counted(len(rows), 'case')}, sha256 {loaded.sha256}")
 
     @app.command()
     def check(pack: PackArgument = "scenarios", as_json: JsonFlag = False) -> None:
@@ -96,15 +97,11 @@ def packs_app(grade_claims: Callable[[], GradeClaims]) -> typer.Typer:
         else:
             for problem in problems:
                 output.print_line(f"{problem.case_id}: {problem.where}: {problem.message}")
-            output.print_note(f"{_counted(len(loaded.cases), 'case')}, {_counted(len(problems), 'problem')}")
+            output.print_note(f"{counted(len(loaded.cases), 'case')}, {counted(len(problems), 'problem')}")
         if problems:
             raise typer.Exit(1)
 
     return app
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _first(text: object) -> str:

@@ -1,7 +1,7 @@
 """What a person sees while a campaign is recorded, and at its end. All of it goes to stderr."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -9,17 +9,24 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from recorder.plan import PlannedRun
 from recorder.run import RunResult
+from schemas.words import counted
+
+_RUNS_BEFORE_ESTIMATE = 3
+"""The first run also waits for whatever is loaded or cached once, so the time of the runs after it is what counts."""
 
 
 class Board:
     """The progress of a campaign: a bar in a terminal, a line a run elsewhere."""
 
-    def __init__(self, console: Console, bar: Progress | None, total: int) -> None:
+    def __init__(
+        self, console: Console, bar: Progress | None, total: int, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._console = console
         self._bar = bar
         self._total = total
         self._done = 0
-        self._started = time.monotonic()
+        self._clock = clock
+        self._first_ended = self._last_ended = 0.0
         self._task = bar.add_task("", total=total, left="") if bar else None
 
     def note(self, text: str) -> None:
@@ -36,6 +43,9 @@ class Board:
     def end(self, planned: PlannedRun, result: RunResult) -> None:
         """A run has ended."""
         self._done += 1
+        self._last_ended = self._clock()
+        if self._done == 1:
+            self._first_ended = self._last_ended
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self._done, left=self._left())
         else:
@@ -47,10 +57,10 @@ class Board:
             self.note(f"{result.run_id}: {result.status}: {result.reason}")
 
     def _left(self) -> str:
-        """The time that remains, as far as the runs so far tell."""
-        if not self._done:
+        """The time that remains, as far as the runs so far tell; empty while they cannot."""
+        if self._done < _RUNS_BEFORE_ESTIMATE:
             return ""
-        seconds = (time.monotonic() - self._started) / self._done * (self._total - self._done)
+        seconds = (self._last_ended - self._first_ended) / (self._done - 1) * (self._total - self._done)
         return f"about {duration(seconds)} left" if seconds >= 1 else ""
 
 
@@ -84,5 +94,5 @@ def duration(seconds: float) -> str:
 def size(count: int) -> str:
     """A number of bytes for a person."""
     if count < 1 << 10:
-        return f"{count} bytes"
+        return counted(count, "byte")
     return f"{count / (1 << 10):.1f} KiB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MiB"

@@ -84,6 +84,8 @@ def resolve(flags: Flags, env: Mapping[str, str] = os.environ) -> Settings:
     if flags.cases:
         pack = select(pack, flags.cases)
     agent = _choice("--agent", flags.agent or MODEL_AGENT, (MODEL_AGENT, *BASELINES))
+    if agent != MODEL_AGENT:
+        _refuse_model_flags(flags, agent)
     endpoint, embedded = _where(flags, env) if agent == MODEL_AGENT else (None, None)
     tier: Tier | None = None
     if flags.tier is not None:
@@ -120,6 +122,14 @@ def _where(flags: Flags, env: Mapping[str, str]) -> tuple[Endpoint, Choice | Non
     # The variables that say how to ask hold here too; the URL is known once the server runs.
     ref = f"openai/{chosen.model}"
     return endpoint_from_env(env, model=ref, base_url=_NOT_YET, default_timeout_s=EMBEDDED_TIMEOUT_S), chosen
+
+
+def _refuse_model_flags(flags: Flags, agent: str) -> None:
+    """A baseline agent asks no model: a flag that says which or how would have no effect."""
+    given = {"--model": flags.model, "--base-url": flags.base_url, "--warmup": flags.warmup}
+    for flag, value in given.items():
+        if value:
+            raise UsageError(f"{flag}: --agent {agent} asks no model; drop {flag}, or drop --agent to record a model")
 
 
 def _durability(text: str) -> Durability:

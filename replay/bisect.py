@@ -14,6 +14,7 @@ from replay.work import in_turns
 from schemas.errors import UsageError
 from schemas.grades import Cause, Corrupt
 from schemas.verdicts import VerdictValue
+from schemas.words import counted
 
 Note = Callable[[str], None]
 
@@ -82,7 +83,7 @@ def bisected(
 
 def render(found: Bisection) -> Iterator[str]:
     """The bisection as lines for a person."""
-    yield f"{found.before} -> {found.after}: {len(found.flips)} of {found.runs} runs moved"
+    yield f"{found.before} -> {found.after}: {len(found.flips)} of {counted(found.runs, 'run')} moved"
     for tally in sorted(found.tallies, key=lambda one: (-_all(one), one.changes)):
         parts = [f"{change} {title}".rstrip() for change, title in zip(tally.changes, tally.titles, strict=True)]
         yield f"  {_all(tally):>5}  {' + '.join(parts)} ({tally.to_pass} to pass, {tally.to_fail} to fail)"

@@ -7,6 +7,7 @@ import typer
 
 from replay import cli_grades, cli_publish, cli_seal, cli_sql, cli_travel, output
 from schemas.errors import UsageError
+from schemas.words import counted
 
 cli = output.app("Read, verify and re-grade what korvid-rec recorded. Nothing here calls a model.")
 
@@ -48,7 +49,7 @@ def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
     else:
         states = [check.state for check in checks if isinstance(check, RunCheck)]
         counts = ", ".join(f"{states.count(state)} {state}" for state in ("complete", "interrupted", "corrupt"))
-        output.print_note(f"{len(states)} runs: {counts}")
+        output.print_note(f"{counted(len(states), 'run')}: {counts}")
     if corrupt:
         raise typer.Exit(1)
 

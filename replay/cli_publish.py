@@ -7,6 +7,7 @@ import typer
 
 from replay import output
 from replay.publishing.limits import BRANCH, DEFAULT_MAX_MIB
+from schemas.words import counted
 
 if TYPE_CHECKING:
     from replay.publishing.audit import Audit
@@ -23,7 +24,7 @@ def register(cli: typer.Typer) -> None:
 
 
 def publish(
-    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN...", help="Graded campaign directories.")],
+    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN", help="Graded campaign directories.")],
     repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A git repository.")] = Path("."),
     branch: Branch = BRANCH,
     push: Annotated[
@@ -40,7 +41,8 @@ def publish(
         str | None, typer.Option("--supersedes", metavar="PATH", help="The published directory that this corrects.")
     ] = None,
     max_mib: Annotated[
-        int, typer.Option("--max-mib", min=1, metavar="N", help="Refuse a campaign of more than N MiB.")
+        int,
+        typer.Option("--max-mib", metavar="N", parser=output.whole(1), help="Refuse a campaign of more than N MiB."),
     ] = DEFAULT_MAX_MIB,
     allow_unpublishable: Annotated[
         bool, typer.Option("--allow-unpublishable", help="Publish it all the same; RESULTS.md says why it should not.")
@@ -80,7 +82,7 @@ def publish(
 def fetch(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A repository, its URL, or a plain directory.")],
     campaign: Annotated[
-        str | None, typer.Argument(metavar="[CAMPAIGN]", help="One campaign, or the start of its name. Default: all.")
+        str | None, typer.Argument(metavar="CAMPAIGN", help="One campaign, or the start of its name. Default: all.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where the campaigns are put.")] = Path("fetched"),
     branch: Branch = BRANCH,
@@ -115,10 +117,11 @@ def show_audit(found: "Audit") -> None:
     """What an audit found: a line for each directory, then every problem."""
     for one in found.directories:
         compared = sum(receipt.rows for receipt in one.receipts)
-        grades = f", {compared} grades computed again" if one.receipts else ""
-        state = f"{len(one.problems)} problems" if one.problems else "holds"
+        grades = f", {counted(compared, 'grade')} computed again" if one.receipts else ""
+        state = counted(len(one.problems), "problem") if one.problems else "holds"
         output.print_line(
-            f"{one.directory}: {state}; {one.files} files, {one.bytes} bytes, {len(one.runs)} runs{grades}"
+            f"{one.directory}: {state}; {counted(one.files, 'file')}, {counted(one.bytes, 'byte')}, "
+            f"{counted(len(one.runs), 'run')}{grades}"
         )
         for note in one.notes:
             output.print_line(f"  note: {note}")
@@ -142,16 +145,19 @@ def _show_published(done: "Published", *, redact: bool) -> None:
 
 def _show_ready(ready: "Ready", *, redact: bool) -> None:
     publication = ready.publication
-    output.print_line(f"{ready.campaign}: {ready.directory}, {len(ready.files)} files, {ready.bytes} bytes")
     output.print_line(
-        f"  {publication.runs} runs, {publication.interrupted} interrupted; "
+        f"{ready.campaign}: {ready.directory}, {counted(len(ready.files), 'file')}, {counted(ready.bytes, 'byte')}"
+    )
+    output.print_line(
+        f"  {counted(publication.runs, 'run')}, {publication.interrupted} interrupted; "
         f"{publication.grades.passed} of {publication.grades.graded} passed ({publication.grades.grader})"
     )
     for reason in publication.not_publishable_because:
         output.print_line(f"  not publishable, published all the same: {reason}")
     if publication.redaction is not None:
         listed = ", ".join(f"{count} {kind}" for kind, count in publication.redaction.replaced.items())
-        output.print_line(f"  redacted: {listed}; {publication.redaction.moved_verdicts} verdicts moved")
+        moved = counted(publication.redaction.moved_verdicts, "verdict")
+        output.print_line(f"  redacted: {listed}; {moved} moved")
         for name in publication.redaction.dropped_grades:
             output.print_line(f"  left out, because it could not be computed again: grades/{name}")
     for file in ready.files:

@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from replay import output
+from schemas.words import counted
 
 if TYPE_CHECKING:
     from replay.pool import Bar
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Campaign = Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="A campaign directory.")]
-Level = Annotated[int, typer.Option("--level", min=1, max=22, help="zstd level of the sealed file.")]
+Level = Annotated[
+    int,
+    typer.Option("--level", metavar="N", parser=output.whole(1, 22), help="zstd level of the sealed file, 1 to 22."),
+]
 
 
 def register(cli: typer.Typer) -> None:
@@ -39,10 +43,14 @@ def seal(campaign: Campaign, level: Level = 22, as_json: JsonFlag = False) -> No
         output.print_json(done)
         return
     output.print_line(f"{done.campaign}: {'was sealed already' if done.already else 'sealed'}")
-    output.print_line(f"  {done.runs} runs ({done.interrupted} interrupted) in {done.frames} frames")
-    output.print_line(f"  {done.file_bytes} bytes of logs are {done.sealed_bytes} now, index included")
+    output.print_line(
+        f"  {counted(done.runs, 'run')} ({done.interrupted} interrupted) in {counted(done.frames, 'frame')}"
+    )
+    output.print_line(f"  {counted(done.file_bytes, 'byte')} of logs are {done.sealed_bytes} now, index included")
     if done.torn_bytes:
-        output.print_line(f"  {done.torn_bytes} bytes after the last whole event of torn logs are kept in the index")
+        output.print_line(
+            f"  kept in the index: {counted(done.torn_bytes, 'byte')} after the last whole event of torn logs"
+        )
     if done.left:
         output.print_line(f"  no logs, so left in runs/: {', '.join(done.left)}")
     output.print_line(f"  chain {done.chain}")
@@ -62,7 +70,9 @@ def unseal(campaign: Campaign, as_json: JsonFlag = False) -> None:
     if as_json:
         output.print_json(done)
         return
-    output.print_line(f"{done.campaign}: unsealed, {done.runs} logs, {done.identical} byte for byte as they were")
+    output.print_line(
+        f"{done.campaign}: unsealed, {counted(done.runs, 'log')}, {done.identical} byte for byte as they were"
+    )
     if done.recompressed:
         output.print_line(
             f"  the same lines compressed by another zstd library: {', '.join(done.recompressed[:8])}"
@@ -86,11 +96,12 @@ def recover(campaign: Campaign, as_json: JsonFlag = False) -> None:
     else:
         for loss in done.losses:
             at = "" if loss.offset is None else f" at byte {loss.offset}"
-            size = "" if loss.bytes is None else f", {loss.bytes} bytes"
+            size = "" if loss.bytes is None else f", {counted(loss.bytes, 'byte')}"
             kept = "" if loss.kept_as is None else f"; the original is kept as {loss.kept_as}"
             output.print_line(f"{loss.file}: {loss.kind}{at}{size}: {loss.done}{kept}")
         state = "sealed" if done.sealed else "not sealed"
-        output.print_line(f"{done.campaign}: {'clean' if not done.losses else 'recovered'}, {done.runs} runs, {state}")
+        how = "recovered" if done.losses else "clean"
+        output.print_line(f"{done.campaign}: {how}, {counted(done.runs, 'run')}, {state}")
     if lost:
         raise typer.Exit(1)
 

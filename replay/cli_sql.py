@@ -9,12 +9,11 @@ import typer
 
 from replay import output
 from schemas.errors import UsageError
+from schemas.words import counted
 
 Campaigns = Annotated[
     list[Path] | None,
-    typer.Argument(
-        metavar="[CAMPAIGN...]", help="Campaign directories, or directories of them (default: ./campaigns)."
-    ),
+    typer.Argument(metavar="CAMPAIGN", help="Campaign directories, or directories of them (default: ./campaigns)."),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result to this file.")]
 
@@ -23,7 +22,7 @@ def sql(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[CAMPAIGN...] SQL",
+            metavar="CAMPAIGN... SQL",
             help="Campaigns (default: ./campaigns), then one statement; `-` reads the statement from stdin.",
         ),
     ] = None,
@@ -63,7 +62,7 @@ def sql(
     with Session(paths, writable=writable, note=output.print_note, progress=stderr_progress()) as asked:
         count = write(asked, statement, checked, out)
     if out is not None:
-        output.print_note(f"{out}: {count} rows")
+        output.print_note(f"{out}: {counted(count, 'row')}")
 
 
 def _one_format(form: str | None, as_json: bool, default: str) -> str:
@@ -103,7 +102,7 @@ def index(
         built.append(made)
         if not as_json:
             state = "built" if made.rebuilt else "is fresh"
-            output.print_line(f"{made.path}: {state}, {made.runs} runs, {made.bytes} bytes")
+            output.print_line(f"{made.path}: {state}, {counted(made.runs, 'run')}, {counted(made.bytes, 'byte')}")
     if as_json:
         output.print_json(built)
 

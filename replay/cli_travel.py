@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from replay import output
+from schemas.words import counted
 
 if TYPE_CHECKING:
     from replay.importing.inspect_logs import InspectResult
@@ -52,7 +53,7 @@ def import_korvid(
 
 @importing.command("inspect")
 def import_inspect(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.eval...", help="Logs that Inspect wrote.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.eval", help="Logs that Inspect wrote.")],
     out: Out = Path("campaigns"),
     pack: Annotated[
         str | None, typer.Option("--pack", metavar="PACK", help="Only take rubrics from this pack [all bundled].")
@@ -92,7 +93,7 @@ def export(
     if as_json:
         output.print_json(done)
         return
-    output.print_line(f"{done.out}: {done.runs} runs as {done.format}, {len(done.files)} files")
+    output.print_line(f"{done.out}: {counted(done.runs, 'run')} as {done.format}, {counted(len(done.files), 'file')}")
     for unmapped in done.unmapped:
         output.print_line(f"  no place for {unmapped.field}: {unmapped.reason}")
 
@@ -107,7 +108,9 @@ def _show_korvid(result: "ImportResult") -> None:
     )
     runs = sum(campaign.runs for campaign in result.campaigns)
     ok = sum(listed.ok for listed in result.checksums.lists)
-    output.print_line(f"{len(result.campaigns)} campaigns, {runs} runs; {ok} checksums hold")
+    output.print_line(
+        f"{counted(len(result.campaigns), 'campaign')}, {counted(runs, 'run')}; checksums that hold: {ok}"
+    )
     for case_id in sorted({case for campaign in result.campaigns for case in campaign.ungradable_cases}):
         output.print_note(f"{case_id}: no bundled case has this id, so its claims cannot be graded yet")
     for skipped in result.skipped:

@@ -1,14 +1,35 @@
 """How results reach a person or a script: tables and JSON on stdout, progress and errors on stderr."""
 
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from schemas.errors import KorvidError
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+
+
+def whole(low: int | None = None, high: int | None = None) -> Callable[[str], int]:
+    """A parser of options that take a whole number, from `low` to `high`: plain digits, after a sign if need be.
+
+    `int` by itself would read `1_0` as 10 and take the digits of other scripts.
+    """
+
+    def parse(text: str) -> int:
+        if not _WHOLE.fullmatch(str(text)):
+            raise typer.BadParameter(f"{str(text)!r} is not a whole number; write digits only, such as 12")
+        number = int(text)
+        if (low is not None and number < low) or (high is not None and number > high):
+            span = f"{low} or more" if high is None else f"{low} to {high}"
+            raise typer.BadParameter(f"{number} is out of range; give {span}")
+        return number
+
+    return parse
 
 
 def app(help_text: str) -> typer.Typer:

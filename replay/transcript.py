@@ -10,6 +10,7 @@ from replay.logref import LogRef
 from replay.reader import End, Record, read_all
 from schemas import events
 from schemas.errors import LogError
+from schemas.words import counted
 
 _CLIP_LINES = 24
 _CLIP_FROM = 32
@@ -141,9 +142,10 @@ def render(shown: Transcript, *, whole: bool = False) -> Iterator[str]:
     yield ""
     status = f"status {totals['status']}" if totals["status"] else f"no status: the log is {shown.detail}"
     yield (
-        f"{status}; {totals['requests']} requests, {totals['tool_calls']} tool calls, "
-        f"{totals['input_tokens']} tokens in, {totals['output_tokens']} out, {_seconds(totals['duration_s'])}, "
-        f"{totals['events']} events, {totals['raw_bytes']} bytes raw, {totals['file_bytes']} in the file"
+        f"{status}; {counted(totals['requests'], 'request')}, {counted(totals['tool_calls'], 'tool call')}, "
+        f"{counted(totals['input_tokens'], 'token')} in, {totals['output_tokens']} out, "
+        f"{_seconds(totals['duration_s'])}, {counted(totals['events'], 'event')}, "
+        f"{counted(totals['raw_bytes'], 'byte')} raw, {totals['file_bytes']} in the file"
     )
 
 
@@ -158,7 +160,7 @@ def _render_step(step: dict[str, Any], whole: bool) -> Iterator[str]:
             again = f", attempt {step['attempt']}" if step["attempt"] > 1 else ""
             yield (
                 f"{clock}  request {step['request']} (iteration {step['iteration']}{again}, {step['dialect']}): "
-                f"{step['messages']} messages, {step['body_bytes']} bytes"
+                f"{counted(step['messages'], 'message')}, {counted(step['body_bytes'], 'byte')}"
             )
         case "response":
             yield f"{clock}  model: {_timing(step)}"
@@ -171,7 +173,7 @@ def _render_step(step: dict[str, Any], whole: bool) -> Iterator[str]:
             yield f"{clock}  call {step['call']} {called}  [{step['disposition']}{origin}]{why}"
         case "result":
             state = "ok" if step["ok"] else f"error: {step.get('error_class')}"
-            yield f"{clock}  result {step['call']}  [{state}, {len(step['result'])} characters]"
+            yield f"{clock}  result {step['call']}  [{state}, {counted(len(step['result']), 'character')}]"
             yield from _block(step.get("shown") or step["result"], whole)
         case "error":
             retry = ", will retry" if step.get("will_retry") else ""
@@ -194,13 +196,17 @@ def _timing(step: dict[str, Any]) -> str:
     first = step.get("time_to_first_token_s")
     parts = [
         f"finish {step['finish_reason']}",
-        f"{_count(usage.get('input_tokens'))} tokens in, {_count(usage.get('output_tokens'))} out",
+        f"{_count(usage.get('input_tokens'))} in, {_tokens(usage.get('output_tokens'))} out",
         f"first token {_seconds(first)}, all {_seconds(step['duration_s'])}",
     ]
     return "; ".join(parts)
 
 
 def _count(tokens: int | None) -> str:
+    return "unknown tokens" if tokens is None else counted(tokens, "token")
+
+
+def _tokens(tokens: int | None) -> str:
     return "unknown" if tokens is None else str(tokens)
 
 

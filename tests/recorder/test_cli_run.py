@@ -91,8 +91,8 @@ def test_ctrl_c_leaves_a_valid_campaign_that_nobody_else_records_into_and_that_r
         stopped = finish(first)
         assert stopped.code == 130
         assert "Traceback" not in stopped.err
-        assert "recorded   1 of 2 runs" in stopped.out
-        assert "korvid-rec run --resume c   (1 runs are left)" in stopped.out
+        assert "recorded   1 of 2 runs: 0 provider errors, 0 invalid; 1 interrupted run kept" in stopped.out
+        assert "korvid-rec run --resume c   (1 run is left)" in stopped.out
         (torn,) = (tmp_path / "c" / "runs").glob("oom-killed-r1-*")
         kept = torn.read_bytes()
         assert [check.state for check in verify(tmp_path / "c")] == ["complete", "interrupted"]
@@ -140,7 +140,7 @@ def test_a_run_that_met_an_error_of_the_server_makes_the_command_exit_1_and_says
             monkeypatch, capsys, server, "--case", "oom-killed", "--reps", "2", "--out", str(tmp_path / "c")
         )
     assert code == 1
-    assert "recorded   2 of 2 runs: 1 provider errors, 0 invalid" in out
+    assert "recorded   2 of 2 runs: 1 provider error, 0 invalid" in out
     assert "provider_error: http_status: the runner crashed" in err
 
 

@@ -61,3 +61,17 @@ def test_a_stretch_of_time_reads_as_a_person_says_it(seconds: float, text: str) 
 )
 def test_a_size_reads_as_a_person_says_it(count: int, text: str) -> None:
     assert size(count) == text
+
+
+def test_no_time_is_foretold_before_it_can_be_known_and_then_it_is_that_of_the_runs_after_the_first() -> None:
+    screen = io.StringIO()
+    now = [0.0]
+    board = Board(Console(file=screen, width=40), None, 13, clock=lambda: now[0])
+    planned = PlannedRun(case_of("Why?"), 1)
+    now[0] = 100.0  # until the library and the model are loaded
+    for seconds in (60.0, 10.0, 12.0, 8.0):
+        board.begin(planned)
+        now[0] += seconds
+        board.end(planned, result("completed"))
+    lines = screen.getvalue().splitlines()
+    assert [line.partition(" s")[2] for line in lines] == ["", "", ", about 1 min 50 s left", ", about 1 min 30 s left"]
