@@ -17,6 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from replay.scoreboard.model import Board, Row
 from replay.scoreboard.tables import case_cell, percent
+from schemas.words import counted
 
 _INK, _MUTED, _ACCENT, _BASELINE, _GAIN, _LOSS, _ON_ACCENT = (f"#01020{number}" for number in range(3, 10))
 _NAMES = {
@@ -144,7 +145,8 @@ def _heat_map(board: Board) -> Chart | None:
         id="heat-map",
         title="Cases",
         caption="Passes among graded repetitions: the stronger the colour, the more of them passed.",
-        summary=f"{len(cases)} cases against {len(rows)} rows; the table of cases below has the same numbers",
+        summary=f"{counted(len(cases), 'case')} against {counted(len(rows), 'row')}; "
+        "the table of cases below has the same numbers",
         svg=_svg("heat-map", (width, 0.4 + _SLANTED_INCH * longest + 0.27 * len(cases)), draw),
         width=round(width * _INCH),
     )
@@ -181,7 +183,7 @@ def _flips(board: Board) -> Chart | None:
         id="flips",
         title="What newer graders moved",
         caption="Verdicts that changed between versions of the grader, over all rows.",
-        summary=f"{gained} runs now pass, {lost} no longer pass",
+        summary=f"{counted(gained, 'run')} to pass now, {lost} no longer",
         svg=_svg("flips", (7.2, 0.9 + 0.3 * len(cases)), draw),
         width=round(7.2 * _INCH),
     )

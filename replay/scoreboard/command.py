@@ -11,6 +11,7 @@ from replay.scoreboard.gather import Choice
 from replay.scoreboard.model import Board
 from schemas.errors import UsageError, WorkError
 from schemas.grades import RubricChoice
+from schemas.words import counted
 
 Format = Literal["md", "json", "html"]
 
@@ -28,7 +29,7 @@ def choice_of(grader: str | None, rubric: str | None) -> Choice:
     if rubric is not None and rubric not in get_args(RubricChoice):
         raise UsageError(f"--rubric {rubric}: one of {', '.join(get_args(RubricChoice))}")
     name, at, version = (grader or "").partition("@")
-    if at and not version.isdecimal():
+    if at and not (version.isascii() and version.isdecimal()):
         raise UsageError(f"--grader {grader}: the version is a number, as in claims@4")
     return Choice(grader=name or None, version=int(version) if at else None, rubric=rubric)
 
@@ -61,4 +62,4 @@ def deliver(board: Board, form: Format, out: Path | None) -> None:
             part.unlink(missing_ok=True)
     except OSError as error:
         raise WorkError(f"--out {out}: cannot write it: {error.strerror}") from None
-    output.print_note(f"{out}: {len(board.rows)} rows, {len(data)} bytes")
+    output.print_note(f"{out}: {counted(len(board.rows), 'row')}, {counted(len(data), 'byte')}")

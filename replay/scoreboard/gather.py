@@ -16,6 +16,7 @@ from replay.scoreboard.rows import MODEL_AGENT, Key, Record, key_of, row_of
 from replay.sql.load import Progress
 from replay.sql.session import Note, Session
 from schemas.errors import UsageError
+from schemas.words import counted
 
 DEFAULT_GRADER = "claims"
 _UNRANKED = 10**6
@@ -59,14 +60,14 @@ _COVERED = """
         count(*) FILTER (latest AND status = 'interrupted') AS interrupted,
         count(*) FILTER (latest AND status = 'provider_error') AS provider_error,
         count(*) FILTER (latest AND status = 'harness_invalid') AS harness_invalid,
-        count(*) FILTER (latest AND status = 'corrupt') AS corrupt
+        count(*) FILTER (latest AND status = 'corrupt') AS corrupt, count(*) FILTER (case_kind = 'journey') AS journeys
     FROM runs WHERE campaign_id IS NOT NULL GROUP BY campaign_id, arm, agent, model
     ORDER BY campaign_id, arm, agent, model"""
 
 
 def _verdicts(grader: str, choice: Choice) -> str:
     return f"""
-        SELECT r.campaign_id, r.arm, r.agent, r.model, r.case_id, r.repetition, g.* EXCLUDE (
+        SELECT r.campaign_id, r.arm, r.agent, r.model, r.case_id, r.case_kind, r.repetition, g.* EXCLUDE (
             campaign_id, run_id, arm, agent, model, case_id, repetition, explanation)
         FROM runs r JOIN grades g USING (campaign_id, run_id)
         WHERE r.latest AND {_condition(grader, choice)}
@@ -173,11 +174,13 @@ def _notes(grader: str, rows: Sequence[Row], groups: int) -> Iterable[str]:
         if not row.passed.trials:
             yield f"{row.name}: no run has a verdict of {grader} yet; run korvid-replay regrade over {row.campaign_id}."
         elif row.coverage.not_graded:
-            yield f"{row.name}: {row.coverage.not_graded} recorded runs have no verdict yet; run korvid-replay regrade."
+            ungraded = counted(row.coverage.not_graded, "recorded run")
+            yield f"{row.name}: {ungraded} without a verdict; run korvid-replay regrade."
         if row.coverage.corrupt:
-            yield f"{row.name}: {row.coverage.corrupt} logs are corrupt; korvid-replay verify says which and why."
+            corrupt = counted(row.coverage.corrupt, "corrupt log")
+            yield f"{row.name}: {corrupt}; korvid-replay verify says which and why."
         if row.coverage.planned is not None and row.coverage.recorded < row.coverage.planned:
-            yield f"{row.name}: {row.coverage.recorded} of {row.coverage.planned} planned runs are recorded."
+            yield f"{row.name}: {row.coverage.recorded} of {counted(row.coverage.planned, 'planned run')} recorded."
     packs = {row.provenance.pack for row in rows if row.provenance.pack}
     if len(packs) > 1:
         yield f"The rows were asked different cases ({', '.join(sorted(packs))}): compare them case by case."

@@ -98,7 +98,8 @@ class Row(_Part, frozen=True):
     """One row. `name` is unique on the board; `rank` is None for baselines and for rows without a verdict.
 
     `versions` of the grader and `rubrics` (recorded, current) are those of its verdicts: one each where all is well.
-    `failures` counts graded runs by failure class.
+    `failures` counts graded runs by failure class. `successful_journeys` are the graded runs of journeys in which every
+    turn was a success, of `journeys` graded runs of journeys; both are None where the campaign holds no journey.
     """
 
     name: str
@@ -114,6 +115,8 @@ class Row(_Part, frozen=True):
     passed: Rate
     diagnosis: Rate
     evidence: Rate
+    successful_journeys: int | None
+    journeys: int | None
     reliability: Reliability | None
     conduct: Conduct
     cost: Cost

@@ -27,6 +27,7 @@ def row_of(name: str, covered: Record, verdicts: list[Record], campaign: Record)
     graded = [verdict for verdict in verdicts if verdict["verdict"] in ("pass", "fail")]
     key = key_of(covered)
     passes = _by_case(graded, "verdict", "pass")
+    journeys = [verdict for verdict in graded if verdict["case_kind"] == "journey"] if covered["journeys"] else None
     return Row(
         name=name,
         campaign_id=key[0],
@@ -41,6 +42,8 @@ def row_of(name: str, covered: Record, verdicts: list[Record], campaign: Record)
         passed=_rate(passes),
         diagnosis=_rate(_by_case(verdicts, "diagnosis_success")),
         evidence=_rate(_by_case(verdicts, "evidence_fetched")),
+        successful_journeys=None if journeys is None else sum(run["outcome"] == "success" for run in journeys),
+        journeys=None if journeys is None else len(journeys),
         reliability=_reliability(passes, campaign),
         conduct=_conduct(graded),
         cost=_cost(graded),

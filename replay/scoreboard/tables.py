@@ -6,6 +6,7 @@ import msgspec
 
 from grading.statistics import Deviation, Interval
 from replay.scoreboard.model import Board, CaseResult, Rate, Row
+from schemas.words import counted
 
 DASH = "—"
 
@@ -38,7 +39,7 @@ def headline(board: Board) -> str:
     rubrics = sorted({rubric for row in board.rows for rubric in row.rubrics})
     graded = sum(row.coverage.graded for row in board.rows)
     by = " and ".join(f"{board.grader}@{version}" for version in versions)
-    return f"{graded} runs graded by {by}, {' and '.join(rubrics)} rubric."
+    return f"{counted(graded, 'run')} graded by {by}, {' and '.join(rubrics)} rubric."
 
 
 def percent(value: float | None) -> str:
@@ -54,8 +55,21 @@ def _verdicts(board: Board) -> Table:
         caption="A run passes if its diagnosis holds and its evidence was fetched. First interval: Wilson, 95 %, runs "
         "taken as independent. Second: bootstrap over cases, 95 %, which is the one to trust unless all cases have the "
         "same rate: then it has no width. A rank is one more than the number of models that are better with support. "
-        "pass^k: all of k repetitions pass; pass@k: at least one does.",
-        headings=("", "rank", "passed", "rate", "Wilson", "over cases", "diagnosis", "evidence", "pass^k", "pass@k"),
+        "pass^k: all of k repetitions pass; pass@k: at least one does. Successful journeys (successful_journeys in "
+        "JSON): graded journeys in which every turn was a success.",
+        headings=(
+            "",
+            "rank",
+            "passed",
+            "rate",
+            "Wilson",
+            "over cases",
+            "diagnosis",
+            "evidence",
+            "successful journeys",
+            "pass^k",
+            "pass@k",
+        ),
         cells=lambda row: (
             str(row.rank or DASH),
             _share(row.passed),
@@ -64,6 +78,7 @@ def _verdicts(board: Board) -> Table:
             _interval(row.passed.over_cases),
             _share(row.diagnosis),
             _share(row.evidence),
+            f"{row.successful_journeys}/{row.journeys}" if row.journeys else DASH,
             _reliable(row, any_of=False),
             _reliable(row, any_of=True),
         ),

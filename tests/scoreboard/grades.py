@@ -47,6 +47,7 @@ def campaign(
     agent: str = "model",
     model: str = "ollama/tiny",
     arm: str = "",
+    kind: str = "scenario",
     manifest: dict[str, object] | None = None,
     **columns: object,
 ) -> Path:
@@ -60,7 +61,7 @@ def campaign(
             run_id = f"{case}-r{repetition}-{name}"
             identity = {"campaign_id": name, "case_id": case, "repetition": repetition}
             identity |= {"agent": agent, "model": model, "arm": arm}
-            log = open_run(path, run_id, **identity)
+            log = open_run(path, run_id, case_kind=kind, **identity)
             play_turn(log)
             if mark == ".":
                 log.close()

@@ -109,7 +109,7 @@ def test_the_page_has_its_three_charts_with_words_for_those_who_cannot_see_them(
     assert parsed.tags["svg"] == 3
     labels = [value for _, name, value in parsed.attributes if name == "aria-label" and value != "Contents"]
     assert labels[0] == f"Chart, Pass rate: ollama/one 58.3 %; {HOSTILE} 0.0 %; oracle 100.0 %"
-    assert labels[2] == "Chart, What newer graders moved: 1 runs now pass, 0 no longer pass"
+    assert labels[2] == "Chart, What newer graders moved: 1 run to pass now, 0 no longer"
 
 
 @pytest.mark.filterwarnings("error")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from replay.scoreboard.gather import Choice, gather
+from replay.scoreboard.markdown import markdown
 from replay.scoreboard.model import Board, Row
 from schemas.errors import UsageError
 from tests.replay_sql.logs import damaged_run, whole_run
@@ -45,9 +46,25 @@ def test_coverage_counts_every_planned_and_recorded_run(tmp_path: Path) -> None:
     assert (coverage.recorded, coverage.superseded) == (7, 1)
     assert (coverage.interrupted, coverage.corrupt) == (1, 1)
     assert (coverage.graded, coverage.not_gradable, coverage.not_graded) == (3, 2, 2)
-    assert any("2 recorded runs have no verdict yet" in note for note in found.notes)
-    assert any("1 logs are corrupt" in note for note in found.notes)
+    assert any("2 recorded runs without a verdict" in note for note in found.notes)
+    assert any("1 corrupt log;" in note for note in found.notes)
     assert any("7 of 9 planned runs" in note for note in found.notes)
+
+
+def test_successful_journeys_are_counted_where_a_campaign_holds_journeys_and_nowhere_else(tmp_path: Path) -> None:
+    campaign(tmp_path, {"j": "++-", "k": "-?."}, name="c-j", kind="journey")
+    campaign(tmp_path, {"a": "++"}, name="c-s", model="ollama/other")
+    campaign(tmp_path, {"j": "?"}, name="c-n", model="ollama/none", kind="journey")
+    found = {row.campaign_id: (row.successful_journeys, row.journeys) for row in board(tmp_path).rows}
+    assert found == {"c-j": (2, 4), "c-s": (None, None), "c-n": (0, 0)}
+    text = markdown(board(tmp_path))
+    column = (
+        next(line for line in text.splitlines() if "successful journeys" in line)
+        .split(" | ")
+        .index("successful journeys")
+    )
+    cells = {line.split(" | ")[0]: line.split(" | ")[column] for line in text.splitlines()[:20] if "| ollama" in line}
+    assert cells == {"| ollama/tiny": "2/4", "| ollama/other": "—", "| ollama/none": "—"}
 
 
 def test_a_superseded_attempt_does_not_count(tmp_path: Path) -> None:
