@@ -1,5 +1,6 @@
 """Commands of `korvid-replay` about grades: regrade, diff, bisect, graders."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Campaigns = Annotated[
-    list[Path], typer.Argument(metavar="CAMPAIGN...", help="Campaign directories, or directories of campaigns.")
+    list[Path], typer.Argument(metavar="CAMPAIGN", help="Campaign directories, or directories of campaigns.")
 ]
 Grader = Annotated[
     str, typer.Option("--grader", metavar="NAME[@VERSION]", help="A grader, or path.py:function for one of your own.")
@@ -27,7 +28,7 @@ PackOption = Annotated[
 Where = Annotated[
     str | None, typer.Option("--where", metavar="SQL", help="Only runs that meet a condition over the view runs.")
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes to work with.")]
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", parser=output.whole(1), help="Processes to work with.")]
 FromGrader = Annotated[str | None, typer.Option("--from", metavar="NAME@VERSION", help="Default: the first version.")]
 ToGrader = Annotated[str | None, typer.Option("--to", metavar="NAME@VERSION", help="Default: the newest version.")]
 
@@ -67,7 +68,7 @@ def regrade(
         done.append(result)
         _tell(result)
         if not as_json:
-            _show(result)
+            _show(result, {change.id: change.title for change in loaded.changes})
     if as_json:
         output.print_json(done)
     if not all(result.clean for result in done):
@@ -120,13 +121,14 @@ def bisect(
 
 
 def graders(
-    grader: Annotated[list[str] | None, typer.Argument(metavar="[NAME...]", help="Default: all there are.")] = None,
+    grader: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all there are.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List the graders with their version, digest and history of changes."""
     from replay.graders import all_graders, described, load
 
-    found = [described(one) for one in ([load(name) for name in grader] if grader else all_graders())]
+    named = [load(name, given_as="NAME") for name in grader or ()]
+    found = [described(one) for one in named or all_graders()]
     if as_json:
         output.print_json(found)
         return
@@ -146,7 +148,7 @@ def _tell(result: "Regraded") -> None:
         output.print_note(f"... and on {len(result.failures) - 10} more runs")
 
 
-def _show(result: "Regraded") -> None:
+def _show(result: "Regraded", titles: Mapping[str, str]) -> None:
     receipt, coverage = result.receipt, result.receipt.coverage
     planned = "?" if coverage.planned is None else coverage.planned
     invalid = coverage.provider_error + coverage.harness_invalid
@@ -160,14 +162,15 @@ def _show(result: "Regraded") -> None:
         f"  pass {coverage.passed}, fail {coverage.failed}, not gradable {coverage.not_gradable}; model calls 0"
     )
     if receipt.flips:
-        _show_flips(result)
+        _show_flips(result, titles)
     else:
         output.print_line("  nothing moved: no earlier grade differs")
     stored = "stored" if result.written else "nothing new: the same grades were stored before as"
     output.print_line(f"  {stored} grades/{receipt.grade_file}")
 
 
-def _show_flips(result: "Regraded") -> None:
+def _show_flips(result: "Regraded", titles: Mapping[str, str]) -> None:
+    """The verdicts that moved, by case, and below them what the changes are that moved them."""
     from replay.work import in_turns
 
     flips = result.receipt.flips
@@ -183,3 +186,5 @@ def _show_flips(result: "Regraded") -> None:
         ("  case", "from", "to", "because of", "runs"),
         ((f"  {case}", before, after, cause, count) for (case, before, after, cause), count in sorted(groups.items())),
     )
+    for change in sorted({change for flip in flips for change in flip.cause.changes} & titles.keys()):
+        output.print_line(f"  {change}: {titles[change]}")

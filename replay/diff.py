@@ -5,6 +5,7 @@ have been graded before. What a person reads is a struct first; `render` makes l
 """
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +15,7 @@ import msgspec
 from replay.campaigns import run_files
 from replay.graders import DEFAULT, LoadedGrader, load
 from replay.grades import encoded
+from replay.importing.published import CLAIMS_ONLY, claims_of, is_published, source_of
 from replay.logref import LogRef
 from replay.pool import Bar, Emit, Handler, each_log, emitted
 from replay.work import CORRUPT, FLIP, GraderRef, cause, folded, graded, ref
@@ -21,6 +23,7 @@ from schemas.errors import UsageError
 from schemas.grades import Cause, Corrupt
 from schemas.recorded import RecordedRun
 from schemas.verdicts import ClaimFinding, EvidenceFinding, Span, TurnVerdict, Verdict, VerdictValue
+from schemas.words import counted
 
 READ = "read"
 Finding = TypeVar("Finding", ClaimFinding, EvidenceFinding)
@@ -101,7 +104,7 @@ class DiffWork(msgspec.Struct, frozen=True):
             run = folded(log, emit)
             if run is None:
                 return
-            emit(READ, b"\n")
+            emit(READ, encoded(run.published.grader if run.published else None) + b"\n")
             old, _ = graded(run, before, None)
             new, _ = graded(run, after, None)
             if old.verdict != new.verdict:
@@ -115,7 +118,7 @@ def between(
 ) -> Differences:
     """What differs between two graders over all runs of the campaigns, by case, repetition and run.
 
-    Raises `UsageError` for a grader that does not exist.
+    Raises `UsageError` for a grader that does not exist, or whose published verdicts no run came with.
     """
     old, new = sides(before, after)
     logs = [log for directory in directories for log in run_files(directory)]
@@ -130,13 +133,17 @@ def between(
             bar.close()
         corrupt = [msgspec.json.decode(line, type=Corrupt) for line in _lines(spool, CORRUPT)]
         moved = [msgspec.json.decode(line, type=RunMoved) for line in _lines(spool, FLIP)]
-        runs = sum(1 for _ in _lines(spool, READ))
+        published = Counter(msgspec.json.decode(line, type=str | None) for line in _lines(spool, READ))
+    _refuse_unpublished(old, "--from", published)
+    _refuse_unpublished(new, "--to", published)
+    if {old.name, new.name} & {DEFAULT} and (is_published(old.name) or is_published(new.name)):
+        note(f"{DEFAULT} cannot grade a run without recorded tool results; {CLAIMS_ONLY} compares what can be compared")
     for found in corrupt:
         note(f"refused {found.file}: {found.reason}")
     return Differences(
         before=old.label,
         after=new.label,
-        runs=runs,
+        runs=published.total(),
         moved=tuple(sorted(moved, key=lambda run: (run.campaign_id, run.case_id, run.repetition, run.run_id))),
         corrupt=tuple(sorted(corrupt, key=lambda found: found.file)),
     )
@@ -144,14 +151,28 @@ def between(
 
 def sides(before: str | None, after: str | None) -> tuple[LoadedGrader, LoadedGrader]:
     """Both graders; what is left out is the first and the newest version of the other's name, or of the default."""
-    new = load(after) if after is not None else None
+    new = load(after, "--to") if after is not None else None
     if before is not None:
-        old = load(before)
-        return old, new or load(old.name if old.changes else before)
+        old = load(before, "--from")
+        if new is None and not old.changes:
+            raise UsageError(f"--to: {old.label} has no other versions; name a grader to compare it with")
+        return old, new or load(old.name)
     new = new or load(DEFAULT)
     if not new.changes:
         raise UsageError(f"--from: {new.label} has no earlier versions of its own; name a grader to compare it with")
     return load(f"{new.name}@1"), new
+
+
+def _refuse_unpublished(grader: LoadedGrader, flag: str, published: Counter[str | None]) -> None:
+    """A grader of published verdicts says something only of the runs that came with them."""
+    if not is_published(grader.name) or published[source_of(grader.name)] or not published:
+        return
+    known = sorted(source for source in published if source is not None)
+    if known:
+        right = f"there are {', '.join(known)}; for claims alone give --from {claims_of(known[0])} --to {CLAIMS_ONLY}"
+    else:
+        right = f"they were not imported; give two versions, such as --from {DEFAULT}@1 --to {load(DEFAULT).label}"
+    raise UsageError(f"{flag}: none of these runs came with verdicts of {grader.name}; {right}")
 
 
 def render(found: Differences) -> Iterator[str]:
@@ -159,7 +180,7 @@ def render(found: Differences) -> Iterator[str]:
     to_pass = sum(run.after == "pass" for run in found.moved)
     to_fail = sum(run.after == "fail" for run in found.moved)
     yield (
-        f"{found.before} -> {found.after}: {len(found.moved)} of {found.runs} runs moved, "
+        f"{found.before} -> {found.after}: {len(found.moved)} of {counted(found.runs, 'run')} moved, "
         f"{to_pass} to pass, {to_fail} to fail"
     )
     for run in found.moved:

@@ -84,13 +84,24 @@ class LoadedGrader:
         return tuple(change.id for change in self.changes if change.version <= self.version)
 
 
-def load(reference: str) -> LoadedGrader:
-    """The grader of a reference. Raises `UsageError` that says what there is if it names none."""
+def load(reference: str, given_as: str = "--grader") -> LoadedGrader:
+    """The grader of a reference, which a person gave as the flag or argument `given_as`.
+
+    Raises `UsageError` that begins with `given_as` and says what there is if the reference names none, and
+    `NetworkRefused` for a file that reaches for the network.
+    """
+    try:
+        return _load(reference)
+    except (UsageError, NetworkRefused) as error:
+        raise type(error)(f"{given_as}: {error}") from None
+
+
+def _load(reference: str) -> LoadedGrader:
     if found := _FILE.fullmatch(reference):
         return _from_file(Path(found["file"]), found["function"], _number(found["version"]))
     found = _NAME.fullmatch(reference)
     if found is None:
-        raise UsageError(f"--grader: {reference!r} is no grader; write NAME, NAME@VERSION or path.py:function")
+        raise UsageError(f"{reference!r} is no grader; write NAME, NAME@VERSION or path.py:function")
     version = _number(found["version"])
     bundled = _bundled(found["name"], version)
     if bundled is not None:
@@ -101,7 +112,7 @@ def load(reference: str) -> LoadedGrader:
     for entry in _entry_points():
         if entry.name == found["name"]:
             return _from_entry_point(entry, version)
-    raise UsageError(f"--grader: there is no grader {found['name']!r}; there are {', '.join(names())}")
+    raise UsageError(f"there is no grader {found['name']!r}; there are {', '.join(names())}")
 
 
 def expect_digest(reference: str, sha256: str) -> LoadedGrader:
@@ -174,7 +185,7 @@ def _imported(name: str, asked: int | None) -> LoadedGrader | None:
     source = Path(published.__file__).read_bytes()
     if published.is_published(name):
         if asked not in (None, published.VERSION):
-            raise UsageError(f"--grader: {name} is published and has version {published.VERSION} only")
+            raise UsageError(f"{name} is published and has version {published.VERSION} only")
         return LoadedGrader(
             reference=name,
             name=name,
@@ -220,7 +231,7 @@ def _from_file(file: Path, function: str, version: int | None) -> LoadedGrader:
         path = file.resolve(strict=True)
         source = path.read_bytes()
     except OSError as error:
-        raise UsageError(f"--grader: {file}: cannot be read: {error.strerror}") from None
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from None
     module = _module(path, source)
     return _external(
         reference=f"{path}:{function}",
@@ -246,9 +257,9 @@ def _module(path: Path, source: bytes) -> ModuleType:
     except KorvidError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
-        raise UsageError(f"--grader: {path}: does not load: {type(error).__name__}: {error}") from None
+        raise UsageError(f"{path}: does not load: {type(error).__name__}: {error}") from None
     if what is not None:
-        raise NetworkRefused(f"--grader: {path}: {what} was refused: a grader works on the record alone")
+        raise NetworkRefused(f"{path}: {what} was refused: a grader works on the record alone")
     return module
 
 
@@ -262,10 +273,10 @@ def _from_entry_point(entry: "EntryPoint", version: int | None) -> LoadedGrader:
     try:
         function = entry.load()
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"--grader: entry point {entry.name} ({entry.value}) does not load: {error}") from None
+        raise UsageError(f"entry point {entry.name} ({entry.value}) does not load: {error}") from None
     file = inspect.getsourcefile(function) if callable(function) else None
     if file is None:
-        raise UsageError(f"--grader: entry point {entry.name} ({entry.value}) is no function with a source file")
+        raise UsageError(f"entry point {entry.name} ({entry.value}) is no function with a source file")
     return _external(
         reference=entry.name,
         name=entry.name,
@@ -281,16 +292,16 @@ def _external(
     *, reference: str, name: str, function: Any, module: ModuleType, sha256: str, origin: str, asked: int | None
 ) -> LoadedGrader:
     if not callable(function):
-        raise UsageError(f"--grader: {origin} has no function {name!r}")
+        raise UsageError(f"{origin} has no function {name!r}")
     from grading.registry import GRADERS
 
     if name in GRADERS:
-        raise UsageError(f"--grader: {origin}: a grader called {name!r} is bundled; give yours another name")
+        raise UsageError(f"{origin}: a grader called {name!r} is bundled; give yours another name")
     version = getattr(module, "VERSION", 1)
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise UsageError(f"--grader: {origin}: VERSION must be a whole number from 1, not {version!r}")
+        raise UsageError(f"{origin}: VERSION must be a whole number from 1, not {version!r}")
     if asked is not None and asked != version:
-        raise UsageError(f"--grader: {origin} holds {name}@{version}, not version {asked}")
+        raise UsageError(f"{origin} holds {name}@{version}, not version {asked}")
 
     def grade(run: RecordedRun, rubric: Rubric) -> Verdict:
         verdict = function(run, rubric)

@@ -31,6 +31,17 @@ def is_published(name: str) -> bool:
     return any(name.startswith(prefix) and len(name) > len(prefix) for prefix in _PREFIXES)
 
 
+def source_of(name: str) -> str:
+    """The source whose verdicts the grader `name` gives, whole or only its claims."""
+    return _source(name)[0]
+
+
+def claims_of(source: str) -> str:
+    """The name of the grader that gives only the claims of a source."""
+    prefix = next(prefix for prefix in _PREFIXES if source.startswith(prefix))
+    return prefix + _CLAIMS_PART + source.removeprefix(prefix)
+
+
 def published_verdict(name: str, run: RecordedRun) -> Verdict:
     """The verdict that a run came with, if it came from the source that `name` names; else `not_gradable`."""
     source, claims = _source(name)

@@ -20,6 +20,7 @@ from replay.listing import rows
 from replay.reader import RunReader
 from replay.regrade import Options, regrade
 from replay.verify import verify
+from schemas.errors import UsageError
 from schemas.recorded import RecordedRun
 from tests.replay_grades.tools import digests
 from tests.replay_grades.tools import rows as grade_rows
@@ -210,6 +211,8 @@ def test_the_published_verdicts_are_grades_that_diff_compares_with_ours(publishe
     assert calls[0][0] > 9
     found = between([Path(campaign.path)], "korvid-published-claims-2026-08-04-r2", "claims-only")
     assert found.runs == 9
+    with pytest.raises(UsageError, match=r"there are korvid-published-2026-08-04-r2; .* --to claims-only"):
+        between([Path(campaign.path)], "korvid-published-2026-08-04", "claims")
     assert [run for run in found.moved if run.before == run.after] == []
     text = "\n".join(render(found))
     for run in found.moved:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from replay import output
 from replay.cli_grades import register
+from replay.graders import load
 from schemas.errors import UsageError
 from tests.replay_grades.tools import FAIL_ALL, PASS_ALL
 
@@ -37,6 +38,7 @@ def test_regrade_tells_coverage_and_then_what_moved(cli: typer.Typer, campaign: 
     code, second, _ = invoke(cli, "regrade", campaign)
     assert "moved since claims@1" in second
     assert "A-06" in second
+    assert f"  A-06: {next(change.title for change in load('claims').changes if change.id == 'A-06')}\n" in second
     code, third, _ = invoke(cli, "regrade", campaign)
     assert "nothing new: the same grades were stored before" in third
 
@@ -65,6 +67,32 @@ def test_regrade_exits_1_where_a_grader_fails_and_says_where(
     assert "mine failed on " in stderr
     assert "(graders.py:3): ZeroDivisionError" in stderr
     assert "more runs" in stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "blamed"),
+    [
+        (("graders", "nope"), "NAME: there is no grader 'nope'"),
+        (("graders", "claims@999"), "NAME: claims@999: there is no such version"),
+        (("regrade", "HERE", "--grader", "nope"), "--grader: there is no grader"),
+        (("diff", "HERE", "--from", "nope"), "--from: there is no grader"),
+        (("bisect", "HERE", "--to", "claims@999"), "--to: claims@999: there is no such version"),
+        (("diff", "HERE", "--from", "korvid-published-x"), "--to: korvid-published-x@1 has no other versions"),
+    ],
+)
+def test_a_wrong_grader_is_blamed_on_the_flag_that_named_it(
+    cli: typer.Typer, pristine: Path, words: tuple[str, ...], blamed: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        invoke(cli, *(pristine if word == "HERE" else word for word in words))
+    assert str(refused.value).startswith(blamed)
+
+
+@pytest.mark.parametrize("number", ["1_0", "٣", "0x1", "1.0", "", "0", "-1"])
+def test_a_number_of_processes_is_plain_digits_from_one(cli: typer.Typer, pristine: Path, number: str) -> None:
+    code, stdout, stderr = invoke(cli, "diff", pristine, "--jobs", number)
+    assert (code, stdout) == (2, "")
+    assert "--jobs" in stderr
 
 
 def test_a_wrong_grader_is_refused_before_anything_is_made(cli: typer.Typer, campaign: Path) -> None:

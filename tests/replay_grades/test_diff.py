@@ -102,6 +102,17 @@ def test_graders_of_different_names_can_be_compared_but_not_bisected(
         between([pristine], None, reference)
 
 
+@pytest.mark.parametrize("flags", [("korvid-published-x", "claims"), (None, "inspect-published-x")])
+def test_published_verdicts_that_no_run_came_with_are_refused_with_what_there_is(
+    pristine: Path, flags: tuple[str | None, str]
+) -> None:
+    before, after = flags
+    with pytest.raises(UsageError) as refused:
+        between([pristine], before or "claims@1", after)
+    assert str(refused.value).startswith("--from: none of" if before else "--to: none of")
+    assert f"--from claims@1 --to claims@{LATEST}" in str(refused.value)
+
+
 def test_a_corrupt_log_is_told_and_the_rest_compared(campaign: Path) -> None:
     log = next(iter(sorted(campaign.glob("runs/memory-limit-*"))))
     log.write_bytes(b"not a log")
