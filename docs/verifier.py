@@ -16,11 +16,14 @@ from pathlib import Path
 try:
     from compression.zstd import ZstdError, decompress
 except ImportError:
-    import zstandard
-    from zstandard import ZstdError
+    try:
+        import zstandard
+        from zstandard import ZstdError
+    except ImportError:
+        sys.stderr.write("error: nothing here can read zstd; pip install zstandard, or use Python 3.14 or later\n")
+        sys.exit(2)
 
     def decompress(data: bytes) -> bytes:
-        """One whole zstd frame."""
         frame = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
         raw = frame.decompress(data)
         if not frame.eof or frame.unused_data:
@@ -87,9 +90,8 @@ def check_frames(index: dict, events: bytes, campaign_id: str) -> Iterator[str]:
             if run_id in seen:
                 yield f"{where}: run {run_id} is there twice"
             seen.add(run_id)
-            problem = run_problem(raw[inside : inside + length], run_id, other or {}, campaign_id)
-            inside += length
-            if problem:
+            part, inside = raw[inside : inside + length], inside + length
+            if problem := run_problem(part, run_id, other or {}, campaign_id):
                 yield f"{where}: run {run_id}: {problem}"
         if inside != len(raw):
             yield f"{where} holds {len(raw)} bytes, its runs {inside}"

@@ -46,6 +46,20 @@ def test_a_published_directory_holds(directory: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{directory}: holds\n", "")
 
 
+def test_without_anything_that_reads_zstd_it_says_what_to_install(directory: Path, tmp_path: Path) -> None:
+    hidden = tmp_path / "without.py"
+    hidden.write_text(
+        "import runpy, sys\n"
+        "sys.modules['zstandard'] = sys.modules['compression.zstd'] = None\n"
+        "sys.argv = sys.argv[1:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    command = [sys.executable, "-I", str(hidden), str(VERIFIER), str(directory)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == ("error: nothing here can read zstd; pip install zstandard, or use Python 3.14 or later\n")
+
+
 def test_without_a_directory_it_says_how_it_is_used() -> None:
     done = verifier()
     assert done.returncode == 2
