@@ -5,12 +5,13 @@ each list is read against the base that finds most of its files. Pure.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 import msgspec
 
-from replay.importing.sources import Source, SourceFile
+from replay.importing.sources import MAX_NAME_CHARS, Source, SourceFile
 
 _LINE = re.compile(r"([0-9a-fA-F]{64}) [ *](.+)")
 
@@ -93,12 +94,21 @@ class _Base(msgspec.Struct, frozen=True):
 
 
 def _best_base(path: str, names: list[str], files: Mapping[str, SourceFile]) -> _Base:
-    """The base under which most names are found; the list's own directory where none is better."""
-    return max(_bases(path, names), key=lambda base: sum(base(name) in files for name in names))
+    """The base under which most names are found; the list's own directory where none is better.
+
+    A name is only tried with as many bases as it has parts: one long name must not cost all others.
+    """
+    found: Counter[_Base] = Counter()
+    deepest = 1
+    for name in names:
+        if len(name) <= MAX_NAME_CHARS:
+            depth = len(PurePosixPath(name).parts)
+            deepest = max(deepest, depth)
+            found.update(base for base in _bases(path, depth) if base(name) in files)
+    return max(_bases(path, deepest), key=lambda base: found[base])
 
 
-def _bases(path: str, names: list[str]) -> Iterator[_Base]:
-    depth = max((len(PurePosixPath(name).parts) for name in names), default=1)
+def _bases(path: str, depth: int) -> Iterator[_Base]:
     for directory in PurePosixPath(path).parents:
         yield _Base(str(directory), 0)
     for drop in range(1, depth):

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from replay.importing.shapes import Count, Seconds, count, read_json, seconds, table, tables
 from replay.importing.writing import Timed
-from schemas.codec import parse_json
 from schemas.events import (
     Disposition,
     Event,
@@ -44,11 +44,11 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 
     outcome: TurnOutcome
     answer: str
-    iterations: int
-    tool_calls: int
-    duration_s: float
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    iterations: Count
+    tool_calls: Count
+    duration_s: Seconds
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
     usage_estimated: bool = False
     error: str | None = None
 
@@ -79,7 +79,7 @@ def conversation(sample: dict[str, Any], ours: dict[str, Any]) -> Conversation:
     attachments = sample.get("attachments") or {}
     turns = _turns(sample["messages"], attachments)
     known = [msgspec.convert(part, _Known) for part in ours.get("turns", ())]
-    total = max(0.0, float(sample.get("total_time") or 0.0))
+    total = seconds(sample.get("total_time"))
     events: list[Timed] = []
     at, call = 0.0, 0
     for number, turn in enumerate(turns, 1):
@@ -193,7 +193,7 @@ def _class(said: dict[str, Any], error: Any, ok: bool) -> ToolErrorClass | None:
 def _object(value: Any) -> dict[str, Any] | None:
     if isinstance(value, str):
         try:
-            value = parse_json(value)
+            value = read_json(value)
         except ValueError:
             return None
     return value if isinstance(value, dict) else None
@@ -235,10 +235,10 @@ def _finished(
 
 def _usage(sample: dict[str, Any]) -> Usage:
     """The tokens of all models of a sample; unknown where it names none."""
-    parts = [part for part in (sample.get("model_usage") or {}).values() if isinstance(part, dict)]
-    if not parts:
-        return Usage()
-    return Usage(
-        input_tokens=sum(int(part.get("input_tokens") or 0) for part in parts),
-        output_tokens=sum(int(part.get("output_tokens") or 0) for part in parts),
-    )
+    parts = tables(list(table(sample.get("model_usage")).values()))
+    return Usage(input_tokens=_sum(parts, "input_tokens"), output_tokens=_sum(parts, "output_tokens"))
+
+
+def _sum(parts: list[dict[str, Any]], name: str) -> int | None:
+    counts = [found for part in parts if (found := count(part.get(name))) is not None]
+    return count(sum(counts)) if counts else None

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import zstandard
 
+from replay.importing.shapes import read_json
 from schemas.errors import UsageError, WorkError
 
 HEADER = "header.json"
@@ -22,6 +22,8 @@ MAX_TOTAL_BYTES = 1 << 30
 MAX_MEMBERS = 100_000
 
 _ZSTD = 93
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTD)
+"""Others can ask for any amount of memory before the first byte is there."""
 _LOCAL = struct.Struct("<4sHHHHHIIIHH")
 _MAX_WINDOW = 1 << 27
 
@@ -62,13 +64,15 @@ def _open(path: Path) -> zipfile.ZipFile:
         return zipfile.ZipFile(path)
     except FileNotFoundError:
         raise UsageError(f"{path}: no such file; give a log that Inspect wrote") from None
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise UsageError(f"{path}: not an Inspect .eval log: {error}") from None
 
 
 def _json(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     if info.file_size > MAX_MEMBER_BYTES:
         raise WorkError(f"{path}: {info.filename} has {info.file_size} bytes, more than {MAX_MEMBER_BYTES}: refused")
+    if info.compress_type not in _METHODS:
+        raise WorkError(f"{path}: {info.filename} is compressed in a way that Inspect does not write: refused")
     try:
         data = _zstd(path, info) if info.compress_type == _ZSTD else _plain(archive, info)
     except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
@@ -76,9 +80,9 @@ def _json(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
         raise WorkError(f"{path}: {info.filename} is not what was stored (size or CRC): the file is damaged")
     try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WorkError(f"{path}: {info.filename} is not JSON: {error}") from None
+        return read_json(data)
+    except ValueError as error:
+        raise WorkError(f"{path}: {info.filename} is not JSON that can be imported: {error}") from None
 
 
 def _plain(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:

@@ -6,12 +6,15 @@ A fact is taken from where it was written (`meta`, `metadata.json`, warm-ups, `s
 
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date
+from itertools import combinations
 from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
 
 from replay.importing.reading import ResultFile
+from replay.importing.shapes import count, read_json, table, tables, texts, well_formed
 from replay.importing.sources import ARCHIVE_SUFFIXES, Source, SourceFile, Unit
 from schemas.policy import Limits, Policy, PromptInfo
 from schemas.provenance import Capabilities, Engine, ServingPassport, unavailable_facts
@@ -29,6 +32,7 @@ NO_LIMITS = Limits(
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _SLUG = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_STEM = 255
 _ROUTES = ("user", "catalog", "provider", "fallback")
 
 
@@ -63,35 +67,36 @@ def places(source: Source) -> Iterator[Place]:
     """Every JSON file of a source with its surroundings, archives first by name, loose files last."""
     units = sorted(source.units, key=lambda unit: (unit.archive is None, unit.archive.path if unit.archive else ""))
     for unit in units:
+        tops = {path.partition("/")[0] for path in unit.files}
+        objects: dict[str, dict[str, Any]] = {}
         for path, file in sorted(unit.files.items()):
             if path.endswith(".json"):
                 campaign = _campaign(source, unit, path)
                 yield Place(
                     campaign=campaign,
-                    slug=_slug(path, campaign, unit),
+                    slug=_slug(path, campaign, in_archive=unit.archive is not None, one_top=len(tops) == 1),
                     file=file,
                     archive=unit.archive,
                     beside=unit.files,
-                    metadata=_metadata(source, unit, path),
+                    metadata=_metadata(source, unit, path, objects),
                 )
 
 
 def facts(place: Place, results: ResultFile, models: Mapping[str, str]) -> Facts:
     """The facts of one result file. `models` maps file-name forms of model tags to the tags of the whole source."""
     notes: list[str] = []
-    meta, metadata = results.meta, place.metadata
+    meta, metadata = well_formed(results.meta), well_formed(place.metadata)
     tag, warmed = _tag(place, meta, models, notes)
     engine = _engine(meta, metadata)
-    provider = str((meta.get("policy") or {}).get("provider") or (engine.name.lower() if engine else "not_recorded"))
+    said = _string(table(meta.get("policy")).get("provider"))
+    provider = said or (engine.name.lower() if engine else "not_recorded")
     policy, unknown, profile = _policy(meta, metadata, provider, tag)
     notes += _withheld(place)
-    date = str(metadata.get("date") or "")
-    if not _DATE.fullmatch(date):
-        found = _DATE.search(place.campaign)
-        date = found[0] if found else UNKNOWN_DATE
+    named_in = _DATE.search(place.campaign)
+    day = _day(metadata.get("date")) or _day(named_in and named_in[0]) or UNKNOWN_DATE
     model = tag if "/" in tag or provider == "not_recorded" else f"{provider}/{tag}"
     return Facts(
-        date=date,
+        date=day,
         model=model,
         policy=policy,
         profile=profile,
@@ -121,9 +126,7 @@ def known_models(source: Source) -> dict[str, str]:
                 tags |= {warm["model"] for warm in [_object(file)] if isinstance(warm.get("model"), str)}
             elif path.endswith("metadata.json"):
                 listed = _object(file).get("models")
-                for model in listed if isinstance(listed, list) else []:
-                    name = model.get("name") if isinstance(model, dict) else model
-                    tags |= {name} if isinstance(name, str) else set()
+                tags |= {*texts(listed), *texts([model.get("name") for model in tables(listed)])}
     return {_SLUG.sub("-", tag.removesuffix(":latest").replace(":", "-").replace("/", "-")): tag for tag in tags if tag}
 
 
@@ -146,56 +149,70 @@ def _campaign_roots(unit: Unit, path: str) -> Iterator[PurePosixPath]:
     yield from above[-1:]
 
 
-def _slug(path: str, campaign: str, unit: Unit) -> str:
+def _slug(path: str, campaign: str, *, in_archive: bool, one_top: bool) -> str:
     parts = PurePosixPath(path.removesuffix(".json")).parts
-    tops = {PurePosixPath(other).parts[0] for other in unit.files}
-    if len(parts) > 1 and (unit.archive is not None and len(tops) == 1):
+    if len(parts) > 1 and in_archive and one_top:
         parts = parts[1:]
-    if unit.archive is None and campaign in parts[:-1]:
+    if not in_archive and campaign in parts[:-1]:
         parts = parts[parts.index(campaign) + 1 :]
     return _SLUG.sub("-", ".".join(parts))[:120]
 
 
-def _metadata(source: Source, unit: Unit, path: str) -> dict[str, Any]:
-    """The metadata of the nearest directory that has some, under what lies beside the archive."""
+def _metadata(source: Source, unit: Unit, path: str, objects: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The metadata of the nearest directory that has some, under what lies beside the archive.
+
+    `objects` keeps what was read of a unit, by path: a directory's metadata stands for each of its files.
+    """
     merged: dict[str, Any] = {}
     for parent in reversed(PurePosixPath(path).parents):
-        file = unit.files.get(str(PurePosixPath(parent, "metadata.json")))
-        merged |= _object(file) if file else {}
+        name = str(PurePosixPath(parent, "metadata.json"))
+        file = unit.files.get(name)
+        if file is not None and name not in objects:
+            objects[name] = _object(file)
+        merged |= objects.get(name, {})
     if unit.archive is not None:
         where = PurePosixPath(unit.archive.path)
         prefix = where.name
         for suffix in ARCHIVE_SUFFIXES:
             prefix = prefix.removesuffix(suffix)
         name = prefix.removesuffix("artifacts") + "metadata.json"
-        file = source.loose.get(str(PurePosixPath(where.parent, name)))
-        merged |= _object(file) if file else {}
+        beside = "beside the archive"
+        if beside not in objects:
+            file = source.loose.get(str(PurePosixPath(where.parent, name)))
+            objects[beside] = _object(file) if file else {}
+        merged |= objects[beside]
     return merged
 
 
 def _object(file: SourceFile) -> dict[str, Any]:
     try:
-        value = msgspec.json.decode(file.data or b"")
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        return table(read_json(file.data or b""))
+    except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _tag(place: Place, meta: dict[str, Any], models: Mapping[str, str], notes: list[str]) -> tuple[str, bool]:
     """The model's tag, and whether a warm-up of it lies beside the results."""
     warm = place.beside.get(place.file.path.removesuffix(".json") + "-warm.json")
     warmed = _object(warm).get("model") if warm else None
-    named = (meta.get("policy") or {}).get("model") or meta.get("model")
-    if isinstance(named, str) and named:
+    named = _string(table(meta.get("policy")).get("model")) or _string(meta.get("model"))
+    if named is not None:
         return named, isinstance(warmed, str)
     if isinstance(warmed, str):
-        return warmed, True
-    stem = PurePosixPath(place.file.path).stem
-    fitting = [form for form in models if re.search(rf"(?:^|-){re.escape(form)}(?:-|$)", stem)]
-    if fitting:
-        return models[max(fitting, key=len)], False
+        return well_formed(warmed), True
+    stem = well_formed(PurePosixPath(place.file.path).stem)
+    for form in _parts(stem):
+        if form in models:
+            return models[form], False
     notes.append(f"the model is named after the file, {stem}: nothing else names it")
     return stem, False
+
+
+def _parts(stem: str) -> Iterator[str]:
+    """What stands between two hyphens of a file's name, or its ends: the longest first, of equals the leftmost."""
+    cuts = [-1, *(at for at, character in enumerate(stem[:_LONGEST_STEM]) if character == "-"), len(stem)]
+    found = {stem[left + 1 : right]: left for left, right in combinations(cuts, 2)}
+    yield from sorted(found, key=lambda part: (-len(part), found[part]))
 
 
 def _withheld(place: Place) -> Iterator[str]:
@@ -210,8 +227,8 @@ def _withheld(place: Place) -> Iterator[str]:
 
 
 def _engine(meta: dict[str, Any], metadata: dict[str, Any]) -> Engine | None:
-    serving = (meta.get("serving") or {}).get("engine") or (metadata.get("serving") or {}).get("engine")
-    version = (metadata.get("serving") or {}).get("version")
+    beside = table(metadata.get("serving"))
+    serving, version = table(meta.get("serving")).get("engine") or beside.get("engine"), beside.get("version")
     if isinstance(serving, dict):
         return Engine(name=str(serving.get("name")), version=str(serving.get("version")))
     if not isinstance(serving, str) or not serving.strip():
@@ -223,10 +240,8 @@ def _engine(meta: dict[str, Any], metadata: dict[str, Any]) -> Engine | None:
 def _serving(
     meta: dict[str, Any], metadata: dict[str, Any], tag: str, engine: Engine | None, warmed: bool
 ) -> ServingPassport | None:
-    found = meta.get("serving") or {}
-    listed = metadata.get("models")
-    models = [model for model in listed if isinstance(model, dict)] if isinstance(listed, list) else []
-    model = next((model for model in models if model.get("name") == tag), {})
+    found = table(meta.get("serving"))
+    model = next((model for model in tables(metadata.get("models")) if model.get("name") == tag), {})
     if engine is None and not model and not warmed and not found:
         return None
     warmup = found.get("warmup")
@@ -248,9 +263,8 @@ def _policy(
     meta: dict[str, Any], metadata: dict[str, Any], provider: str, tag: str
 ) -> tuple[Policy, tuple[str, ...], str | None]:
     """The policy, what of it was not recorded, and the profile where there was one."""
-    said = meta.get("policy") or {}
-    prompts, tools, limits = meta.get("prompts") or {}, meta.get("tools") or {}, meta.get("limits") or {}
-    profile = meta.get("profile") or metadata.get("profile") or (metadata.get("serving") or {}).get("profile")
+    said, prompts, tools, limits = (table(meta.get(name)) for name in ("policy", "prompts", "tools", "limits"))
+    profile = meta.get("profile") or metadata.get("profile") or table(metadata.get("serving")).get("profile")
     tier = said.get("tier")
     route = said.get("route_source")
     unknown = [
@@ -258,7 +272,7 @@ def _policy(
         for name, known in (
             ("policy.tier", tier in ("low", "high")),
             ("policy.limits", bool(limits)),
-            ("policy.tools", bool(tools.get("armed"))),
+            ("policy.tools", bool(texts(tools.get("armed")))),
             ("policy.prompt", bool(prompts)),
         )
         if not known
@@ -270,11 +284,11 @@ def _policy(
         tier=tier if tier in ("low", "high") else None,
         route_source=route if route in _ROUTES else "not_recorded",
         limits=_limits(limits),
-        tools=tuple(str(name) for name in tools.get("armed") or ()),
-        omitted_tools=tuple(str(name) for name in tools.get("omitted") or ()),
+        tools=texts(tools.get("armed")),
+        omitted_tools=texts(tools.get("omitted")),
         prompt=PromptInfo(
             pack=str(prompts.get("pack") or said.get("prompt_pack") or ""),
-            overlays=tuple(str(name) for name in prompts.get("overlays") or ()),
+            overlays=texts(prompts.get("overlays")),
             source="default" if prompts.get("source", "default") == "default" else "override",
             sha256=str(prompts.get("sha256") or ""),
         ),
@@ -284,6 +298,8 @@ def _policy(
 
 def _limits(said: dict[str, Any]) -> Limits:
     known = {field: said[field] for field in Limits.__struct_fields__ if field in said}
+    if any(count(value) is None for value in known.values() if not isinstance(value, bool | None)):
+        return NO_LIMITS
     try:
         return msgspec.convert(msgspec.to_builtins(NO_LIMITS) | known, Limits)
     except msgspec.ValidationError:
@@ -301,5 +317,15 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _day(value: Any) -> str | None:
+    """A day as `2026-08-06`, or None if it is none."""
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return None
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        return None
+
+
 def _int(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return count(value) or None

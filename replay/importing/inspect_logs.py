@@ -8,8 +8,9 @@ carries what identifies its runs, and comes back with the same turns, calls and 
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ from replay.campaigns import logs_in
 from replay.importing.conversation import conversation
 from replay.importing.evalzip import read_header, read_samples
 from replay.importing.facts import NO_LIMITS
+from replay.importing.shapes import count, well_formed
 from replay.importing.writing import Draft, ImportReceipt, RunToWrite, already_imported, keys_of
 from schemas.cases import (
     Case,
@@ -93,23 +95,24 @@ class _Log(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def import_inspect(
-    files: Sequence[Path], out: Path, *, pack: str | None = None, note: Note = lambda _: None
+    files: Sequence[Path], out: Path, *, pack: str | None = None, note: Note = lambda _: None, graded: bool = True
 ) -> InspectResult:
-    """Import each file as a campaign below `out`.
+    """Import each file as a campaign below `out`. With `graded` its own scores and our verdicts are stored as grades.
 
     Raises `UsageError` for a file that is no Inspect log, `WorkError` for a damaged one; nothing of it is written then.
     """
     cases = _cases(pack)
-    return InspectResult(campaigns=tuple(_import(file, out, cases, note) for file in files))
+    return InspectResult(campaigns=tuple(_import(file, out, cases, note, graded) for file in files))
 
 
-def _cases(pack: str | None) -> dict[str, Case]:
+@cache
+def _cases(pack: str | None) -> Mapping[str, Case]:
     from packs.loader import bundled, load_pack
 
     return {case.id: case for name in ([pack] if pack else bundled()) for case in load_pack(name).cases}
 
 
-def _import(file: Path, out: Path, cases: dict[str, Case], note: Note) -> InspectCampaign:
+def _import(file: Path, out: Path, cases: Mapping[str, Case], note: Note, graded: bool) -> InspectCampaign:
     log = _log(file)
     before = already_imported(out).get(log.sha256)
     if before is not None:
@@ -147,7 +150,8 @@ def _import(file: Path, out: Path, cases: dict[str, Case], note: Note) -> Inspec
     )
     with Draft(out, log.campaign_id) as draft:
         draft.write(_manifest(log, runs, cases), receipt, runs)
-        _grade(draft.path, log.grader)
+        if graded:
+            _grade(draft.path, log.grader)
         final = draft.finish()
     return InspectCampaign(
         campaign_id=log.campaign_id,
@@ -171,7 +175,7 @@ def _grade(directory: Path, published: str) -> None:
 
 
 def _log(file: Path) -> _Log:
-    header = read_header(file)
+    header = well_formed(read_header(file))
     with file.open("rb") as opened:
         sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
     task = _SLUG.sub("-", str(header["eval"].get("task") or "task")).strip("-.")[:80] or "task"
@@ -194,11 +198,11 @@ def _passed(run: RunToWrite) -> bool | None:
     return imported.published.passed if imported is not None and imported.published is not None else None
 
 
-def _run(log: _Log, place: str, sample: dict[str, Any], cases: dict[str, Case]) -> RunToWrite:
+def _run(log: _Log, place: str, sample: dict[str, Any], cases: Mapping[str, Case]) -> RunToWrite:
     ours = _ours(sample)
     try:
         said = conversation(sample, ours)
-        repetition = int(sample.get("epoch", 1))
+        repetition = _epoch(sample.get("epoch", 1))
         case_id = _case_id(sample["id"])
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise WorkError(f"{log.name}: {place}: not a sample of Inspect ({type(error).__name__}: {error})") from None
@@ -224,7 +228,7 @@ def _run(log: _Log, place: str, sample: dict[str, Any], cases: dict[str, Case]) 
         case_kind=kind,
         repetition=repetition,
         attempt=1,
-        arm=str(ours.get("arm") or ""),
+        arm=str(well_formed(ours.get("arm")) or ""),
         agent="model",
         model=log.model,
         seed=None,
@@ -262,7 +266,14 @@ def _names(value: Any) -> tuple[str, ...]:
 def _case_id(value: Any) -> str:
     if not isinstance(value, str | int) or isinstance(value, bool) or not str(value):
         raise ValueError(f"the id {value!r} is neither a text nor a number")
-    return str(value)
+    return str(well_formed(str(value)))
+
+
+def _epoch(value: Any) -> int:
+    found = count(value)
+    if found is None:
+        raise ValueError(f"the epoch {str(value)[:80]!r} is no number of a repetition")
+    return found
 
 
 def _slug(case_id: str) -> str:
@@ -273,7 +284,8 @@ def _slug(case_id: str) -> str:
 
 def _target(sample: dict[str, Any]) -> str:
     target = sample.get("target")
-    return target if isinstance(target, str) else ", ".join(map(str, target)) if isinstance(target, list) else ""
+    found = target if isinstance(target, str) else ", ".join(map(str, target)) if isinstance(target, list) else ""
+    return str(well_formed(found))
 
 
 def _status(sample: dict[str, Any], ours: dict[str, Any]) -> tuple[RunStatus, str | None]:
@@ -343,7 +355,7 @@ def _policy(log: _Log) -> Policy:
     )
 
 
-def _manifest(log: _Log, runs: list[RunToWrite], cases: dict[str, Case]) -> Manifest:
+def _manifest(log: _Log, runs: list[RunToWrite], cases: Mapping[str, Case]) -> Manifest:
     ids = tuple(sorted({run.started.case_id for run in runs}))
     known = [cases[case_id] for case_id in ids if case_id in cases]
     policy = runs[0].started.policy

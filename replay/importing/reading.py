@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from schemas.codec import parse_json
+from replay.importing.shapes import count, read_json, seconds
 from schemas.errors import WorkError
 from schemas.imported import PublishedTurn
 
@@ -79,8 +79,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True):
 def result_file(data: bytes, name: str) -> ResultFile | None:
     """The results in a JSON file, or None if it is something else. Raises `WorkError` if they contradict themselves."""
     try:
-        value = parse_json(data)
-    except (ValueError, RecursionError):
+        value = read_json(data)
+    except ValueError:
         return None
     meta, cases = _shape(value)
     if cases is None:
@@ -90,12 +90,12 @@ def result_file(data: bytes, name: str) -> ResultFile | None:
         raise WorkError(f"{name}: holds scenarios and journeys in one list; split it")
     kind: Literal["scenario", "journey"] = "journey" if "journey" in kinds else "scenario"
     runs: list[RunResult] = []
-    seen: list[str] = []
+    seen: dict[str, None] = {}
     for index, case in enumerate(cases):
         case_id = _case_id(case, name, index)
         if case_id in seen:
             raise WorkError(f"{name}: [{index}]: {case_id} stands there twice")
-        seen.append(case_id)
+        seen[case_id] = None
         for number, run in enumerate(case["runs"]):
             place = f"[{index}].runs[{number}]"
             try:
@@ -170,10 +170,10 @@ def _turn(raw: dict[str, Any], unmapped: dict[str, Any], prefix: str) -> TurnRes
     return TurnResult(
         answer=_text(raw["answer"]),
         error=None if raw.get("error") is None else _text(raw["error"]),
-        duration_s=max(0.0, float(raw.get("wall_time_s") or 0.0)),
-        iterations=_number(raw.get("iterations")),
-        input_tokens=_number(raw.get("input_tokens")),
-        output_tokens=_number(raw.get("output_tokens")),
+        duration_s=seconds(raw.get("wall_time_s")),
+        iterations=count(raw.get("iterations")),
+        input_tokens=count(raw.get("input_tokens")),
+        output_tokens=count(raw.get("output_tokens")),
         tokens_estimated=raw.get("tokens_estimated") is True,
         published=PublishedTurn(
             diagnosis_success=_flag(grade.get("diagnosis_success")),
@@ -188,13 +188,15 @@ def _turn(raw: dict[str, Any], unmapped: dict[str, Any], prefix: str) -> TurnRes
     )
 
 
-def _others(raw: dict[str, Any], known: set[str], prefix: str) -> dict[str, Any]:
+def _others(raw: Any, known: set[str], prefix: str) -> dict[str, Any]:
+    if not isinstance(raw, dict):
+        raise TypeError(f"{str(raw)[:80]!r} where a table belongs")
     return {f"{prefix}{key}": raw[key] for key in raw if key not in known}
 
 
 def _counts(raw: dict[str, Any]) -> dict[str, int]:
-    found = {name: _number(raw.get(name)) for name in COUNTS}
-    return {name: count for name, count in found.items() if count is not None}
+    found = {name: count(raw.get(name)) for name in COUNTS}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def _summed(turns: list[TurnResult]) -> dict[str, int]:
@@ -211,10 +213,6 @@ def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r} where a text belongs")
     return value
-
-
-def _number(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _flag(value: Any) -> bool | None:

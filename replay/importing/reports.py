@@ -4,6 +4,7 @@ A report is one table whose first column names the case, with a column `success`
 a model. What does not agree is named; the results count either way.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -30,13 +31,11 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 def tallies(results: ResultFile) -> dict[str, Tally]:
     """Successes of each case as a report counts them, by case."""
-    return {
-        case_id: Tally(
-            sum(run.passed for run in results.runs if run.case_id == case_id),
-            sum(run.case_id == case_id for run in results.runs),
-        )
-        for case_id in results.case_ids
-    }
+    passed, runs = Counter[str](), Counter[str]()
+    for run in results.runs:
+        runs[run.case_id] += 1
+        passed[run.case_id] += run.passed
+    return {case_id: Tally(passed[case_id], runs[case_id]) for case_id in results.case_ids}
 
 
 def report_tallies(text: str) -> dict[str, Tally]:

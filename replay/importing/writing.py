@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import zstandard
 
-from replay import output
+from replay.importing.shapes import well_formed
 from schemas import codec
 from schemas.errors import WorkError
 from schemas.events import Event, RunFinished, RunStarted, RunStatus
@@ -104,8 +104,8 @@ class Draft:
         """All files of the campaign but its grades."""
         (self.path / RUNS).mkdir(parents=True)
         (self.path / "campaign.json").write_bytes(encode_manifest(manifest))
-        data = msgspec.json.format(output.encode_json(receipt), indent=1) + b"\n"
-        (self.path / RECEIPT).write_bytes(data)
+        data = msgspec.json.encode(well_formed(msgspec.to_builtins(receipt)))
+        (self.path / RECEIPT).write_bytes(msgspec.json.format(data, indent=1) + b"\n")
         for run in runs:
             path = self.path / RUNS / f"{run.started.run_id}.jsonl.zst"
             if path.exists():
