@@ -9,6 +9,15 @@ evaluation semantics 5.4. Every look-around is bounded, so the cost is linear in
 from itertools import pairwise
 from typing import Literal
 
+from grading.idioms import (
+    DISTANT_ENDS,
+    DISTANT_PAIRS,
+    excepts,
+    is_absent_name,
+    is_alternative,
+    is_misjudged,
+    sets_at_distance,
+)
 from grading.lexicon import (
     ADDITIVE,
     ADVERBS,
@@ -43,6 +52,7 @@ from grading.lexicon import (
     SPEAKERS,
     VERBS,
 )
+from grading.quantities import QUANTITIES, ZEROS, denies_by_quantity, is_quantity
 from grading.rules import Rules
 from grading.text import COMMA, LINE, STOP, Marker, Scope, Text
 
@@ -53,7 +63,20 @@ _REACH = 12
 
 _LIST_CLAUSES = 8
 _LIST_ITEM_TOKENS = 7
-_COORDINATING = frozenset({"no", "without", "neither", "none"})
+_COORDINATING = frozenset({"no", "without", "neither", "none"}) | ZEROS
+
+_MARKING = (
+    frozenset({"to", "that", "as"})
+    | NEGATORS
+    | BREAKERS
+    | INABILITY
+    | CAUSE_WORDS
+    | DENIAL_WORDS
+    | QUANTITIES
+    | DISTANT_ENDS
+    | {second for _, second in CAUSE_PAIRS | DENIAL_PAIRS}
+)
+"""Every word that can be a marker, or end one of two words."""
 
 
 def denied_before(text: Text, first: int, last: int, role: Role, rules: Rules) -> bool:
@@ -88,16 +111,31 @@ def scope_of(text: Text, clause: int, rules: Rules) -> Scope:
 
 def _marker(words: tuple[str, ...], place: int, rules: Rules) -> Marker | None:
     word = words[place]
+    if word not in _MARKING:
+        return None
     before = words[place - 1] if place else ""
+    if rules.distances and word in DISTANT_ENDS and (before, word) in DISTANT_PAIRS:
+        return "denial"
+    if rules.exceptions and word == "than" and is_alternative(words, place):
+        return "denial"
+    if rules.judged_wrong and word in ("to", "that") and is_misjudged(words, place):
+        return "denial"
+    if rules.none_as_quantity and word in QUANTITIES and is_quantity(words, place):
+        return "negator"
     if rules.denial_phrases and ((before, word) in DENIAL_PAIRS or word in DENIAL_WORDS):
         return "denial"
-    if word in NEGATORS or (rules.denial_phrases and word in INABILITY and before not in ("no", "without")):
+    if word in NEGATORS or (rules.denial_phrases and word in INABILITY and not _is_undone(before, rules)):
         return "negator"
     if word in BREAKERS:
         return None if rules.causes_end_scope and _part_of_pair(words, place) else "breaker"
     if rules.causes_end_scope and ((before, word) in CAUSE_PAIRS or word in CAUSE_WORDS or _as_cause(words, place)):
         return "breaker"
     return None
+
+
+def _is_undone(before: str, rules: Rules) -> bool:
+    """Whether what stands before a word of doubt takes it back (`no doubt`)."""
+    return before in ("no", "without") or (rules.none_as_quantity and before == "zero")
 
 
 def _part_of_pair(words: tuple[str, ...], place: int) -> bool:
@@ -125,7 +163,7 @@ def _walk(scope: Scope, place: int, last: int, role: Role, rules: Rules) -> bool
         if kind == "negator":
             answer = _negator(scope, found, place, last, role, rules)
         elif kind == "denial":
-            answer = _denies(scope, found)
+            answer = _denies(scope, found, place, last)
         else:
             answer = _breaker(scope, found, place, last, rules)
         if answer is not None:
@@ -134,13 +172,17 @@ def _walk(scope: Scope, place: int, last: int, role: Role, rules: Rules) -> bool
     return False
 
 
-def _denies(scope: Scope, found: int) -> bool:
+def _denies(scope: Scope, found: int, place: int, last: int) -> bool | None:
     """Whether a denial phrase that ends at `found` is not itself denied (`cannot rule out X`)."""
     words = scope.words
     pair = (words[found - 1] if found else "", words[found])
+    if pair in DISTANT_PAIRS:
+        return sets_at_distance(words, found, place, last)
+    if words[found] in ("to", "that") and pair not in DENIAL_PAIRS:
+        return not _negated_directly(words, found - 1)
     if pair in CONFUSIONS:
         return True
-    if pair == ("other", "than"):
+    if pair == ("other", "than") or (pair[1] == "than" and pair not in DENIAL_PAIRS):
         return not any(word in NEGATORS for word in words[max(0, found - _REACH) : found])
     return not _negated_directly(words, found - 1 if pair in DENIAL_PAIRS else found)
 
@@ -152,10 +194,16 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
     if (
         rules.statement_continues
         and role == "required"
-        and words[found] in ("none", "neither")
+        and (words[found] in ("none", "neither") or words[found] in ZEROS)
         and _partitive(following)
     ):
         return False
+    if words[found] in QUANTITIES and not denies_by_quantity(words, found, place, last):
+        return None
+    if rules.exceptions and excepts(words[found], following):
+        return False
+    if rules.absent_names and words[found] == "no" and is_absent_name(following):
+        return None
     if rules.absent_objects and _absent_object(words, found, place, last):
         return None
     if words[found] in INABILITY and _negated_directly(words, found):

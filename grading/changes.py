@@ -296,6 +296,59 @@ CHANGES: tuple[Change, ...] = (
         that met it directly did not. Evidence may now ask for a class of refusal: forbidden is not not-found, and
         neither is an empty result.""",
     ),
+    _change(
+        "R-13",
+        "distinct_names",
+        "A name in an answer is met as a whole",
+        """`api-1-canary crashed` and `my-api-1 crashed` were taken as saying that `api-1` did. An object's name (one
+        that holds a digit, or a hyphen between words that are not all ordinary, or that the case's evidence reads) is
+        not found inside a longer name, while the ordinary words of a keyword are still found in a compound
+        (`OOM-killed`, `memory-limit`). What a controller appends to a name still means the object.""",
+    ),
+    _change(
+        "R-14",
+        "none_as_quantity",
+        "A zero denies what it counts",
+        """`There were zero OOMKilled events`, `OOMKilled count: 0` and `little evidence of an OOM kill` were read as
+        blaming memory. The zero of what should be there (`0 endpoints`) is a fault, and one that is a value
+        (`exit code 0`, `0/3 nodes`) counts nothing.""",
+    ),
+    _change(
+        "R-15",
+        "judged_wrong",
+        "What is judged wrong to believe or to say is denied",
+        """`The suspicion that it was OOMKilled is unfounded`, `the OOM theory falls apart` and `it would be a mistake
+        to call this OOMKilled` named a cause to set it aside and were read as naming it. Not so where the judgement is
+        what is believed: `the assumption that the selector is wrong is confirmed`.""",
+    ),
+    _change(
+        "R-16",
+        "distances",
+        "A distance denies",
+        """`Anything but OOMKilled`, `nowhere near its quota` and `far from out of memory` deny without a negator, and
+        were read as claims.""",
+    ),
+    _change(
+        "R-17",
+        "exceptions",
+        "An exception from a denial is said",
+        """`There is no other cause than OOMKilled`, `no cause except the quota` and `nothing fits better than an OOM
+        kill` say that it is this, and were read as denying it. So were `apart from the quota there is no problem` and
+        its like. Without a negator `another cause than X` sets X aside.""",
+    ),
+    _change(
+        "R-18",
+        "absent_names",
+        "The name of a thing that is not there is named",
+        """In `there is no Secret named smtp` the Secret was taken as named, and its name as denied.""",
+    ),
+    _change(
+        "R-19",
+        "working_order",
+        "What does as it should is fine",
+        """`The image pull went through without problems`, `the probe works as it should` and `the quota leaves plenty
+        of room` cleared nothing.""",
+    ),
 )
 
 LATEST = len(CHANGES) + 1

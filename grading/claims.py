@@ -7,6 +7,7 @@ from grading.before import Role
 from grading.binding import bound_finding
 from grading.frame import set_aside
 from grading.matching import compiled, matches
+from grading.names import inside_longer_name
 from grading.polarity import rejection
 from grading.rules import Rules
 from grading.subjects import outline
@@ -32,7 +33,7 @@ def shown_findings(shown: str, rubric: RubricTurn, control: bool, rules: Rules) 
         ("forbidden", rubric.must_not_mention),
         ("symptom", rubric.symptom),
     )
-    plain = (_group(text, group, role, control, aside, rules) for role, groups in roles for group in groups)
+    plain = (_group(text, group, role, rubric, control, aside, rules) for role, groups in roles for group in groups)
     if not rubric.bound:
         return tuple(plain)
     lines = outline(text)
@@ -54,7 +55,13 @@ def visible(answer: str, rules: Rules) -> str:
 
 
 def _group(
-    text: Text, group: tuple[str, ...], role: Role, control: bool, aside: frozenset[int], rules: Rules
+    text: Text,
+    group: tuple[str, ...],
+    role: Role,
+    rubric: RubricTurn,
+    control: bool,
+    aside: frozenset[int],
+    rules: Rules,
 ) -> ClaimFinding:
     rejected: list[tuple[str, Span]] = []
     joined = text.joined
@@ -62,6 +69,8 @@ def _group(
         if wanted not in joined:
             continue
         for match in matches(text, key, rules):
+            if rules.distinct_names and inside_longer_name(text, match, alternative, rubric):
+                continue
             reason = rejection(text, match, role, control, aside, rules)
             if reason is None:
                 return ClaimFinding(

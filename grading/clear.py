@@ -24,10 +24,12 @@ from grading.lexicon import (
     MORE_COPULAS,
     MORE_FILLERS,
     PREPOSITIONS,
+    PROBLEM_NOUNS,
     QUALIFIERS,
     SPEAKERS,
     TAIL_NOUNS,
     WIDE_ADJECTIVES,
+    words,
 )
 from grading.rules import Rules
 from grading.text import COMMA, Text
@@ -42,6 +44,27 @@ def _by_first(phrases: Sequence[tuple[str, ...]]) -> dict[str, tuple[tuple[str, 
 
 _PHRASES = _by_first(ALL_CLEAR_PHRASES)
 _VERBS = _by_first(ALL_CLEAR_VERBS)
+_ORDERLY = _by_first(
+    (
+        ("went", "through"),
+        ("goes", "through"),
+        ("gets", "through"),
+        ("works", "as", "it", "should"),
+        ("work", "as", "they", "should"),
+        ("does", "what", "it", "should"),
+        ("does", "its", "job"),
+        ("leaves", "plenty", "of"),
+        ("leaves", "ample"),
+        ("leaves", "enough"),
+        ("has", "plenty", "of"),
+        ("has", "room", "left"),
+    )
+)
+_TROUBLE = PROBLEM_NOUNS | words("complaint complaints incident incidents hitch hitches delay delays")
+_ENDING = FAULTS | words(
+    "crash crashes exits exit exited restarts restart restarted hangs stops stopped ends dies died"
+)
+"""Before `without errors` these are no all-clear."""
 
 
 def all_clear_after(text: Text, first: int, last: int, rules: Rules) -> bool:
@@ -69,6 +92,8 @@ def _length(rest: Sequence[str], copulas: int, rules: Rules) -> int:
     """How many words the all-clear phrase at the start of `rest` has, 0 if there is none."""
     if not rest:
         return 0
+    if rules.working_order and (length := _in_order(rest)):
+        return length
     for phrase in (_PHRASES if copulas else _VERBS).get(rest[0], ()):
         if tuple(rest[: len(phrase)]) == phrase:
             return len(phrase)
@@ -77,6 +102,17 @@ def _length(rest: Sequence[str], copulas: int, rules: Rules) -> int:
     if rest[0] in MORE_ADJECTIVES or (not rules.narrow_adjectives and rest[0] in WIDE_ADJECTIVES):
         return 1
     return 1 if rest[0] == "good" and len(rest) == 1 and copulas else 0
+
+
+def _in_order(rest: Sequence[str]) -> int:
+    """How many words at the start of `rest` say that a thing does as it should, 0 if they do not."""
+    for phrase in _ORDERLY.get(rest[0], ()):
+        if tuple(rest[: len(phrase)]) == phrase:
+            return len(phrase)
+    if len(rest) > 2 and rest[1] == "without" and rest[0] not in _ENDING and rest[0] not in FUNCTION_WORDS:
+        trouble = 3 if rest[2] in ("any", "a") else 2
+        return trouble + 1 if trouble < len(rest) and rest[trouble] in _TROUBLE else 0
+    return 0
 
 
 def _after_tail(text: Text, last: int, words: Sequence[str], rules: Rules) -> bool:

@@ -93,6 +93,16 @@ def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:
 
     `OOMKilled: no`, `| Image pull | ruled out |`, `liveness probe: healthy`.
     """
+    value = value_beside(text, last)
+    if value is None:
+        return None
+    if tuple(value) in VERDICT_NO or is_denial(value):
+        return "negated_after"
+    return "all_clear" if len(value) <= 4 and is_all_clear(value, rules) and value[-1] != "as" else None
+
+
+def value_beside(text: Text, last: int) -> list[str] | None:
+    """The first words of the next cell, parenthesis or label value after a match that ends its clause, or None."""
     after = following_words(text, last)
     ends = [place for place in after_tail(after) if place == len(after)]
     index = last + 1 + len(after)
@@ -104,10 +114,7 @@ def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:
         return None
     if text.gaps[index] & LINE or text.place[index] != 0:
         return None
-    value = [text.words[at] for at in text.clauses[text.clause[index]][:12]]
-    if tuple(value) in VERDICT_NO or is_denial(value):
-        return "negated_after"
-    return "all_clear" if len(value) <= 4 and is_all_clear(value, rules) and value[-1] != "as" else None
+    return [text.words[at] for at in text.clauses[text.clause[index]][:12]]
 
 
 def set_aside(text: Text) -> frozenset[int]:

@@ -6,6 +6,9 @@ from grading.after import denied_after
 from grading.before import Role, denied_before
 from grading.clear import all_clear_after
 from grading.frame import is_hypothesis, is_question, statement_continues, verdict_beside
+from grading.idioms import opens_exception
+from grading.judged import judged_wrong, upheld
+from grading.quantities import none_after
 from grading.rules import Rules
 from grading.text import Text
 
@@ -25,6 +28,8 @@ def rejection(
         return "negated"
     if rules.statement_continues and role == "forbidden" and statement_continues(text, first, last):
         return "continued"
+    if rules.exceptions and opens_exception(text, first):
+        return None
     after = _after(text, first, last, _clears(role, control, rules), control and role != "forbidden", rules)
     if after is not None:
         return after
@@ -49,6 +54,10 @@ def _clears(role: Role, control: bool, rules: Rules) -> bool:
 
 def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: Rules) -> str | None:
     if rules.negation_after and not kept and denied_after(text, first, last):
+        return None if rules.judged_wrong and upheld(text, first, last) else "negated_after"
+    if rules.none_as_quantity and not kept and none_after(text, first, last):
+        return "negated_after"
+    if rules.judged_wrong and not kept and judged_wrong(text, first, last):
         return "negated_after"
     if clears and all_clear_after(text, first, last, rules):
         return "all_clear"

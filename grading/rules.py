@@ -48,3 +48,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     bound_claims: bool = False
     mirrored_claims: bool = False
     refusals_as_evidence: bool = False
+    distinct_names: bool = False
+    none_as_quantity: bool = False
+    judged_wrong: bool = False
+    distances: bool = False
+    exceptions: bool = False
+    absent_names: bool = False
+    working_order: bool = False

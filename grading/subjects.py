@@ -16,6 +16,7 @@ from grading.after import denied_after
 from grading.clear import all_clear_after
 from grading.lexicon import BREAKERS, words
 from grading.matching import compiled, matches
+from grading.names import inside_longer_name
 from grading.rules import Rules
 from grading.text import HARD, Text
 from schemas.cases import Bound
@@ -106,7 +107,8 @@ def keyword_matches(text: Text, keywords: tuple[str, ...], rules: Rules) -> Iter
         if wanted not in joined:
             continue
         for match in matches(text, key, rules):
-            yield match, keyword
+            if not (rules.distinct_names and inside_longer_name(text, match, keyword)):
+                yield match, keyword
 
 
 def scene_of(text: Text, bound: Bound, rules: Rules) -> Scene:

@@ -10,13 +10,14 @@ from grading.pins.bound import BOUND
 from grading.pins.build import Pin, read
 from grading.pins.fixed import FIXED
 from grading.pins.found import FOUND
+from grading.pins.phrased import PHRASED
 
 __all__ = ["Pin", "pins_of", "read"]
 
 
 @cache
 def _all() -> dict[str, tuple[Pin, ...]]:
-    return {**FIXED, **FOUND, **BOUND}
+    return {**FIXED, **FOUND, **BOUND, **PHRASED}
 
 
 def pins_of(change: str) -> tuple[Pin, ...]:

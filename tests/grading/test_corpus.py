@@ -18,11 +18,12 @@ _ROLES: dict[str, tuple[tuple[Role, bool], ...]] = {
     "c": (("required", True),),
     "cf": (("forbidden", True),),
 }
+FILES = sorted(Path(__file__).parent.glob("corpus*.txt"))
 Line = tuple[str, tuple[str, ...], str]
 
 
 def corpus() -> list[Line]:
-    rows = (Path(__file__).parent / "corpus.txt").read_text(encoding="utf-8").splitlines()
+    rows = [row for path in FILES for row in path.read_text(encoding="utf-8").splitlines()]
     lines = []
     for row in rows:
         if row and not row.startswith("#"):
