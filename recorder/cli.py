@@ -159,6 +159,7 @@ def _print_summary(summary: "Summary") -> None:
     else:
         output.print_line(f"next       korvid-replay verify {summary.directory}")
         output.print_line(f"           korvid-replay ls {summary.directory}")
+        output.print_line(f"           korvid-replay regrade {summary.directory}")
 
 
 @cli.command()

@@ -129,7 +129,7 @@ def _refuse_model_flags(flags: Flags, agent: str) -> None:
     given = {"--model": flags.model, "--base-url": flags.base_url, "--warmup": flags.warmup}
     for flag, value in given.items():
         if value:
-            raise UsageError(f"{flag}: --agent {agent} asks no model; drop {flag}, or drop --agent to record a model")
+            raise UsageError(f"{flag}: agent {agent} asks no model; leave {flag} out, it is for --agent model")
 
 
 def _durability(text: str) -> Durability:

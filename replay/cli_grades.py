@@ -1,6 +1,6 @@
 """Commands of `korvid-replay` about grades: regrade, diff, bisect, graders."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -9,6 +9,8 @@ import typer
 from replay import output
 
 if TYPE_CHECKING:
+    from replay.bisect import Bisection
+    from replay.diff import Differences
     from replay.regrade import Regraded
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
@@ -20,7 +22,12 @@ Grader = Annotated[
 ]
 RubricOption = Annotated[
     Literal["recorded", "current"],
-    typer.Option("--rubric", help="Measure by the rubric in the log, or by today's where the stimulus is the same."),
+    typer.Option(
+        "--rubric",
+        metavar="recorded|current",
+        parser=output.one_of("recorded", "current"),
+        help="Measure by the rubric in the log, or by today's where the stimulus is the same.",
+    ),
 ]
 PackOption = Annotated[
     str | None, typer.Option("--pack", metavar="PACK", help="With --rubric current: a pack's name or directory.")
@@ -90,13 +97,7 @@ def diff(
     from replay.regrade import campaigns
 
     found = between(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
-    if as_json:
-        output.print_json(found)
-    else:
-        for line in render(found):
-            output.print_line(line)
-    if found.corrupt:
-        raise typer.Exit(1)
+    _show_compared(found, render(found), as_json=as_json)
 
 
 def bisect(
@@ -111,13 +112,7 @@ def bisect(
     from replay.regrade import campaigns
 
     found = bisected(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
-    if as_json:
-        output.print_json(found)
-    else:
-        for line in render(found):
-            output.print_line(line)
-    if found.corrupt:
-        raise typer.Exit(1)
+    _show_compared(found, render(found), as_json=as_json)
 
 
 def graders(
@@ -136,6 +131,17 @@ def graders(
         output.print_line(f"{one.name}@{one.version}  {one.origin}  source {one.sha256[:16]}")
         for change in one.changes:
             output.print_line(f"  @{change.version:<3} {change.id:<5} {change.title}")
+
+
+def _show_compared(found: "Differences | Bisection", lines: Iterable[str], *, as_json: bool) -> None:
+    """What a comparison found, whole or as lines. Exit 1 if a log could not be trusted."""
+    if as_json:
+        output.print_json(found)
+    else:
+        for line in lines:
+            output.print_line(line)
+    if found.corrupt:
+        raise typer.Exit(1)
 
 
 def _tell(result: "Regraded") -> None:

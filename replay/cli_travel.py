@@ -78,7 +78,12 @@ def export(
     path: Annotated[Path, typer.Argument(metavar="CAMPAIGN", help="A campaign directory.")],
     form: Annotated[
         Literal["atif", "inspect", "otel", "parquet"],
-        typer.Option("--format", metavar="FORMAT", help="atif, inspect, otel or parquet."),
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            parser=output.one_of("atif", "inspect", "otel", "parquet"),
+            help="atif, inspect, otel or parquet.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="An empty or new directory for the files.")],
     as_json: JsonFlag = False,

@@ -32,6 +32,17 @@ def whole(low: int | None = None, high: int | None = None) -> Callable[[str], in
     return parse
 
 
+def one_of(*known: str) -> Callable[[str], str]:
+    """A parser of options that take one of a few words."""
+
+    def parse(text: str) -> str:
+        if text not in known:
+            raise typer.BadParameter(f"{text!r} is none of {', '.join(known)}")
+        return text
+
+    return parse
+
+
 def app(help_text: str) -> typer.Typer:
     """A Typer application in the house style: plain help (fast to start), no traceback for a user's mistake."""
     return typer.Typer(
@@ -47,6 +58,7 @@ def app(help_text: str) -> typer.Typer:
 def run(application: typer.Typer) -> None:
     """Run a command line: our errors become one line on stderr and their exit code; a closed pipe is no error."""
     application.callback()(_root)
+    _whole_summaries(application)
     try:
         application()
     except KorvidError as error:
@@ -56,6 +68,16 @@ def run(application: typer.Typer) -> None:
         # The reader has gone (`| head`); keep the interpreter from complaining when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _whole_summaries(application: typer.Typer) -> None:
+    """Let the list of commands show the whole first line of each: the library would cut it after 45 characters."""
+    for command in application.registered_commands:
+        if command.callback is not None and command.callback.__doc__:
+            command.short_help = command.callback.__doc__.partition("\n")[0]
+    for group in application.registered_groups:
+        if group.typer_instance is not None:
+            _whole_summaries(group.typer_instance)
 
 
 def _print_version(wanted: bool) -> None:

@@ -22,7 +22,7 @@ _STYLE = """
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body {
-  margin: 0 auto; padding: 2rem 1rem 4rem; max-width: 68rem; background: var(--paper); color: var(--ink);
+  margin: 0 auto; padding: 2rem 1rem 4rem; max-width: 78rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
 }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .3rem; letter-spacing: -.01em; }
@@ -35,7 +35,8 @@ nav ul { list-style: none; padding: 0; margin: 1rem 0 0; display: flex; flex-wra
 a { color: var(--accent); }
 .scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 .scroll:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; font-variant-numeric: tabular-nums; }
+table { border-collapse: separate; border-spacing: 0; width: 100%; font-size: .88rem;
+  font-variant-numeric: tabular-nums; }
 th, td { padding: .38rem .6rem; text-align: left; vertical-align: top; }
 thead th { background: var(--panel); font-weight: 600; vertical-align: bottom; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 600; position: sticky; left: 0; background: var(--paper); overflow-wrap: anywhere;

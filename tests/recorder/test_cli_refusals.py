@@ -17,9 +17,9 @@ SERVED = {URL: "http://127.0.0.1:9", MODEL: "ollama/tiny:1b"}
 WRONG: list[tuple[list[str], dict[str, str], str]] = [
     (["nowhere"], {}, "nowhere"),
     (["half"], {}, "half/case.yaml"),
-    (["--agent", "silent", "--model", "ollama/tiny"], {}, "--model: --agent silent asks no model"),
-    (["--agent", "oracle", "--base-url", "http://127.0.0.1:9"], {}, "--base-url: --agent oracle asks no model"),
-    (["--agent", "echo", "--warmup"], SERVED, "--warmup: --agent echo asks no model"),
+    (["--agent", "silent", "--model", "ollama/tiny"], {}, "--model: agent silent asks no model"),
+    (["--agent", "oracle", "--base-url", "http://127.0.0.1:9"], {}, "--base-url: agent oracle asks no model"),
+    (["--agent", "echo", "--warmup"], SERVED, "--warmup: agent echo asks no model"),
     ([], SERVED | {"KORVID_EVAL_TIMEOUT_SECONDS": "1_0"}, "KORVID_EVAL_TIMEOUT_SECONDS"),
     (["--case", "oom-kiled"], {}, "oom-killed"),
     (["--case", "oom-killed", "--case", "oom-killed"], {}, "--case: oom-killed is given twice"),
