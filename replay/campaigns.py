@@ -4,6 +4,7 @@ A campaign may have both for a moment. The sealed run counts then; a file of the
 seal or unseal. A file of a run that is not sealed is a log like any other.
 """
 
+import os
 from pathlib import Path
 
 from replay.logref import LOG_SUFFIX, LogRef, as_ref
@@ -40,8 +41,9 @@ def logs_in(directory: Path) -> list[LogRef]:
 
     Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing.
     """
-    found = directory.glob(f"{RUNS}/*{LOG_SUFFIX}")
-    files = [as_ref(path) for path in sorted(found, key=lambda path: path.name)]
+    runs = directory / RUNS
+    names = os.listdir(runs) if runs.is_dir() else []
+    files = [LogRef(runs, name) for name in sorted(names) if name.endswith(LOG_SUFFIX)]
     if is_sealed(directory):
         sealed = sealed_logs(directory)
         known = {log.run_id for log in sealed}

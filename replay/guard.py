@@ -65,6 +65,16 @@ def no_network() -> Iterator[None]:
         _State.depth -= 1
 
 
+@contextmanager
+def lifted() -> Iterator[None]:
+    """Within the block no guard is up: for the moment in which this project starts workers of its own."""
+    depth, _State.depth = _State.depth, 0
+    try:
+        yield
+    finally:
+        _State.depth = depth
+
+
 def refused() -> str | None:
     """The first thing that was refused under the guard that is or was up last, or None."""
     return _State.refused[0] if _State.refused else None

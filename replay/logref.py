@@ -5,7 +5,7 @@ of a frame are used only after their SHA-256 held; the stretch of a run is check
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -31,21 +31,34 @@ class Slice(msgspec.Struct, frozen=True):
 
 
 class LogRef(msgspec.Struct, frozen=True):
-    """A log: the file at `path`, or with `sealed` a stretch of it."""
+    """A log: the file called `file` in `folder`, or with `sealed` a stretch of it.
 
-    path: Path
-    run_id: str
+    A campaign has tens of thousands, of which each holds no more than it has to.
+    """
+
+    folder: Path
+    file: str
     sealed: Slice | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.folder / self.file
+
+    @property
+    def run_id(self) -> str:
+        """The run id that the file's name or the index claims."""
+        return self.file.removesuffix(LOG_SUFFIX) if self.sealed is None else self.sealed.run.run_id
 
     @property
     def name(self) -> str:
         """The log within its campaign, for people: a file name, or `events.jsonl.zst#<run id>`."""
-        return self.path.name if self.sealed is None else f"{EVENTS}#{self.run_id}"
+        return self.file if self.sealed is None else f"{EVENTS}#{self.run_id}"
 
     @property
     def directory(self) -> Path:
         """The campaign directory."""
-        return self.path.parent.parent if self.sealed is None else self.path.parent
+        return self.folder.parent if self.sealed is None else self.folder
 
     @property
     def file_bytes(self) -> int:
@@ -64,13 +77,19 @@ class LogRef(msgspec.Struct, frozen=True):
 
 def as_ref(log: "LogRef | Path") -> LogRef:
     """The reference of a log, given one or the path of its own file."""
-    return log if isinstance(log, LogRef) else LogRef(log, log.name.removesuffix(LOG_SUFFIX))
+    return log if isinstance(log, LogRef) else LogRef(log.parent, log.name)
 
 
 def sealed_ref(events: Path, frame: Frame, run: SealedRun) -> LogRef:
     """The reference of a run in the sealed file `events`."""
+    (log,) = sealed_refs(events, frame, (run,))
+    return log
+
+
+def sealed_refs(events: Path, frame: Frame, runs: Iterable[SealedRun]) -> list[LogRef]:
+    """The references of runs in one frame of the sealed file `events`."""
     alone = msgspec.structs.replace(frame, runs=())
-    return LogRef(events, run.run_id, Slice(alone, run))
+    return [LogRef(events.parent, events.name, Slice(alone, run)) for run in runs]
 
 
 def sealed_bytes(log: LogRef) -> bytes | None:

@@ -1,13 +1,14 @@
 """The same work on many logs, in this process or in several, with the results spooled to disk.
 
 A `Work` is opened once a process and then handed one log after the other; what it emits goes to a file a process and
-kind. Memory stays flat whatever the campaign holds, and the processes share nothing but a counter. Everything runs
-under `guard.no_network`, and workers are started before it goes up. What the work prints goes to stderr: stdout is for
+kind. Memory stays flat whatever the campaign holds, and the processes share nothing but a counter. All work is done
+under `guard.no_network`, which each worker puts up for itself. What the work prints goes to stderr: stdout is for
 results.
 """
 
 import gc
 import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +19,7 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from replay.guard import NetworkRefused, no_network, refused
+from replay.guard import NetworkRefused, lifted, no_network, refused
 from replay.logref import LogRef
 from schemas.errors import KorvidError, UsageError, WorkError
 
@@ -29,6 +30,7 @@ Progress = Callable[[int], None]
 _BATCH = 32
 _ALLOCATIONS_A_COLLECTION = 50_000
 _POLL_S = 0.05
+_THREADS = Path("/proc/self/task")
 
 
 class Work(Protocol):
@@ -62,12 +64,16 @@ class _Counter:
 
     def __init__(self, taken: Any = None, done: Any = None) -> None:
         self._taken, self._done = taken, done
+        self._parent = os.getppid()
         self._local = [0, 0]
 
     def take(self) -> int:
+        """The next position; one beyond every log for a worker whose parent is gone, as nobody waits for it."""
         if self._taken is None:
             self._local[0] += _BATCH
             return self._local[0] - _BATCH
+        if os.getppid() != self._parent:
+            return sys.maxsize
         with self._taken.get_lock():
             self._taken.value += _BATCH
             return int(self._taken.value) - _BATCH
@@ -133,14 +139,15 @@ def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken:
 
 
 def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, progress: Progress | None) -> None:
-    context = multiprocessing.get_context("spawn")
+    context = _context()
     taken, done = context.Value(c_long, 0), context.Value(c_long, 0)
     workers = [
-        context.Process(target=_worker, args=(number, list(logs), work, spool, taken, done), daemon=True)
+        context.Process(target=_worker, args=(number, logs, work, spool, taken, done), daemon=True)
         for number in range(jobs)
     ]
-    for worker in workers:
-        worker.start()
+    with lifted():
+        for worker in workers:
+            worker.start()
     try:
         _wait(workers, spool, done, progress)
     finally:
@@ -150,6 +157,13 @@ def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, pr
             worker.join()
             worker.close()
     _raise_failure(spool)
+
+
+def _context() -> Any:
+    """How workers start: as a fork, which has everything loaded already, where this process has a single thread and so
+    nothing can be half done in another; else as a fresh interpreter."""
+    alone = _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
+    return multiprocessing.get_context("fork" if alone else "spawn")
 
 
 def _wait(workers: Sequence[Any], spool: Path, done: Any, progress: Progress | None) -> None:
@@ -185,13 +199,15 @@ class Bar:
 
     def __call__(self, done: int) -> None:
         """Say that `done` of the total are done."""
+        if not sys.stderr.isatty():
+            return
         if self._shown is None and time.monotonic() - self._started > self._AFTER_S:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             console = Console(stderr=True)
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._shown = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+            self._shown = Progress(*columns, console=console, transient=True)
             self._task = self._shown.add_task(self._label, total=self._total)
             self._shown.start()
         if self._shown is not None:

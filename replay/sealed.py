@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from replay.logref import LogRef, sealed_ref
+from replay.logref import LogRef, sealed_refs
 from schemas.errors import LogError
 from schemas.sealed import EVENTS, INDEX, SealedIndex, decode_index
 
@@ -49,7 +49,7 @@ def read_index(directory: Path) -> SealedIndex:
 def sealed_logs(directory: Path) -> list[LogRef]:
     """The runs of a sealed campaign in order of the file. Raises `LogError` as `read_index` does."""
     events = directory / EVENTS
-    return [sealed_ref(events, frame, run) for frame, run in read_index(directory).runs()]
+    return [log for frame in read_index(directory).frames for log in sealed_refs(events, frame, frame.runs)]
 
 
 def manifest_campaign_id(directory: Path) -> str | None:

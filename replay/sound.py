@@ -7,6 +7,7 @@ either taken whole here or not at all, so the two never disagree on what can be 
 """
 
 import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
@@ -71,18 +72,24 @@ def read_sound(log: LogRef | Path, wanted: frozenset[bytes]) -> SoundLog | None:
 
 def _decompressed(path: Path) -> bytes | None:
     try:
-        with path.open("rb") as file:
-            packed = file.read(MAX_FILE_BYTES + 1)
+        with open(path, "rb", buffering=0) as file:
+            if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                return None
+            packed = file.readall()
     except OSError:
         return None
-    if len(packed) > MAX_FILE_BYTES:
-        return None
-    frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    frame = _decompressor().decompressobj()
     try:
         data = frame.decompress(packed)
     except zstandard.ZstdError:
         return None
     return data if frame.eof and not frame.unused_data and len(data) <= _MAX_RAW_BYTES else None
+
+
+@cache
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """One a process: making one costs as much as decompressing a small log."""
+    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
 
 
 def _sealed(log: LogRef) -> bytes | None:

@@ -76,8 +76,7 @@ class GradeStore:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        self._disconnect()
         self._scratch.close()
 
     def files(self) -> list[Path]:
@@ -119,6 +118,8 @@ class GradeStore:
             f"columns = {{{columns}}}, maximum_object_size = {longest})) "
             f"TO {_text(str(path))} ({_PARQUET})"
         )
+        # Only with the connection does DuckDB give back what it needed for reading and writing that.
+        self._disconnect()
         self._execute(f"CREATE VIEW new AS SELECT * FROM read_parquet({_paths([path])})")
         self._execute(
             "CREATE VIEW newest AS SELECT * FROM new QUALIFY row_number() OVER "
@@ -216,6 +217,11 @@ class GradeStore:
             ):
                 self._connection.execute(f"SET {setting}")
         return self._connection
+
+    def _disconnect(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def _execute(self, statement: str) -> None:
         try:

@@ -6,7 +6,6 @@ single tokens does not cost an event each. Nothing is emitted that holds the end
 """
 
 import base64
-from collections import ChainMap
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +41,7 @@ class RequestLedger:
         self._emit = emit
         self._messages: dict[bytes, int] = {}
         self._toolsets: dict[bytes, int] = {}
-        self._seen = ChainMap(self._messages, self._toolsets)
+        self._seen: set[bytes] = set()
         self._batches: dict[int, _Batch] = {}
         self._scrubbers: dict[int, Scrubber] = {}
         self.requests = 0
@@ -123,6 +122,7 @@ class RequestLedger:
     def _message_id(self, message: bytes) -> int:
         if message not in self._messages:
             self._messages[message] = len(self._messages)
+            self._seen.add(message)
             self._emit(Message(id=self._messages[message], message=msgspec.Raw(message)))
         return self._messages[message]
 
@@ -131,6 +131,7 @@ class RequestLedger:
             return None
         if parts.tools not in self._toolsets:
             self._toolsets[parts.tools] = len(self._toolsets)
+            self._seen.add(parts.tools)
             self._emit(Toolset(id=self._toolsets[parts.tools], tools=msgspec.Raw(parts.tools)))
         return self._toolsets[parts.tools]
 

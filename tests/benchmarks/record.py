@@ -191,8 +191,8 @@ def main() -> None:
     """Measure, or do one operation that is measured."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.record", description=__doc__)
     parser.add_argument("--op", choices=("append", "document", "stream"))
-    parser.add_argument("--size", type=int, default=300)
-    parser.add_argument("--inspect-size", type=int, default=60)
+    parser.add_argument("--size", type=int, default=1_000)
+    parser.add_argument("--inspect-size", type=int, default=200)
     parser.add_argument("--cases", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--directory", type=Path)
