@@ -135,7 +135,7 @@ def _marker(words: tuple[str, ...], place: int, rules: Rules) -> Marker | None:
 
 def _is_undone(before: str, rules: Rules) -> bool:
     """Whether what stands before a word of doubt takes it back (`no doubt`)."""
-    return before in ("no", "without") or (rules.none_as_quantity and before == "zero")
+    return before in ("no", "without") or (rules.none_as_quantity and before in ("zero", "little"))
 
 
 def _part_of_pair(words: tuple[str, ...], place: int) -> bool:
@@ -202,7 +202,7 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
         return None
     if rules.exceptions and excepts(words[found], following):
         return False
-    if rules.absent_names and words[found] == "no" and is_absent_name(following):
+    if rules.absent_names and words[found] == "no" and is_absent_name(words, found, place, last):
         return None
     if rules.absent_objects and _absent_object(words, found, place, last):
         return None

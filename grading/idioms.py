@@ -7,7 +7,22 @@ wrong to call this X`). An exception turns a negator round: `no other cause than
 from collections.abc import Sequence
 from itertools import pairwise
 
-from grading.lexicon import AUXILIARIES, DETERMINERS, INABILITY, LIMITS, NEGATORS, OBJECTS, words
+from grading.lexicon import (
+    ADVERBS,
+    AUXILIARIES,
+    BREAKERS,
+    CAUSE_WORDS,
+    DETERMINERS,
+    EVENTS,
+    EXISTENTIAL,
+    FAULTS,
+    INABILITY,
+    LIMITS,
+    NAMING,
+    NEGATORS,
+    PROBLEM_NOUNS,
+    words,
+)
 from grading.text import Text
 
 _FAR = ("well", "far", "comfortably", "safely", "clearly", "easily")
@@ -18,6 +33,8 @@ DISTANT_PAIRS = frozenset(
 )
 DISTANT_ENDS = frozenset(second for _, second in DISTANT_PAIRS)
 _DISTANT_LEAD = 4
+_STRAITS = EVENTS | FAULTS | LIMITS | PROBLEM_NOUNS | words("memory pressure exhaustion")
+"""What a pod or node may be a long way from, other than another place."""
 _TURNING = words("with on in for by at without and of where that which it is are was were has have")
 """Words after which a distance no longer speaks of what follows."""
 
@@ -36,6 +53,7 @@ _EXCEPTION_PAIRS = frozenset({("apart", "from"), ("aside", "from"), ("other", "t
 _EXCEPTING = _EXCEPTIONS | {"save", "short", "from", "than"}
 _BETTER = words("better likelier likely simpler clearer stronger plausible probable more")
 _THAN = 5
+_ABSENT_LEAD = 5
 _OPENING_PHRASES = (
     ("apart", "from"),
     ("aside", "from"),
@@ -58,7 +76,12 @@ def sets_at_distance(words_: Sequence[str], found: int, place: int, last: int) -
     pair = (words_[found - 1], words_[found])
     if pair[1] in _BELOW and not any(word in LIMITS for word in words_[place : last + 1]):
         return None
-    if pair[0] in ("way", "away") and not (found > 1 and words_[found - 2] in ("long", "far", "miles")):
+    before = words_[found - 2] if found > 1 else ""
+    if pair[0] == "anything" and before and before not in AUXILIARIES and before not in ADVERBS:
+        return None
+    if pair[0] in ("way", "away") and (
+        before not in ("long", "far", "miles") or _STRAITS.isdisjoint(words_[place : last + 1])
+    ):
         return None
     return not any(word in NEGATORS or word in INABILITY for word in words_[max(0, found - _REACH) : found - 1])
 
@@ -71,9 +94,14 @@ def is_alternative(words_: Sequence[str], place: int) -> bool:
     return bool(things) and not any(word in AUXILIARIES or word in _COMPARED for word in things)
 
 
-def is_absent_name(following: Sequence[str]) -> bool:
-    """Whether a `no` before these words and a match denies only that a thing of the match's name is there."""
-    return len(following) > 1 and following[-1] in ("named", "called") and any(word in OBJECTS for word in following)
+def is_absent_name(words_: Sequence[str], found: int, place: int, last: int) -> bool:
+    """Whether a `no` denies only that a thing of the match's name is there (`no Secret named X exists`)."""
+    if words_[place - 1] not in ("named", "called") or not 1 < place - found <= _ABSENT_LEAD:
+        return False
+    after = words_[last + 1 : last + 3]
+    if not after or after[0] in NAMING or after[0] in CAUSE_WORDS or after[0] in BREAKERS:
+        return True
+    return after[0] in AUXILIARIES and len(after) > 1 and after[1] in EXISTENTIAL
 
 
 def opens_exception(text: Text, first: int) -> bool:

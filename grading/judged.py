@@ -34,7 +34,7 @@ _LINKING = AUXILIARIES | words("proved proves turned turns turn prove remains ou
 _FAILING = (("falls", "apart"), ("fell", "apart"), ("falls", "flat"), ("fell", "flat"), ("falls", "down"))
 _GERUNDS = words(
     "calling blaming labelling labeling saying assuming concluding attributing describing classifying treating "
-    "diagnosing naming believing considering suspecting claiming reading"
+    "diagnosing naming believing suspecting claiming"
 )
 _WHO = words("whoever anyone anybody those someone")
 _WRONGLY = words("wrongly mistakenly falsely incorrectly")

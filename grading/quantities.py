@@ -36,10 +36,11 @@ _STATES = FUNCTIONS | MORE_ADJECTIVES | {"running"}
 _GROUNDS = POLARITY_ITEMS | words("reason chance likelihood probability support basis")
 """What one has little of when one does not believe a thing."""
 
-_VALUED = words(
-    "code codes status exit exits exited exiting terminated to at is level priority index value minute line"
+_BEFORE_COUNT = AUXILIARIES | words(
+    "there found saw see shows showed show reports reported lists list contains contain includes counted with of and "
+    "but only exactly currently in returned returns had records recorded"
 )
-"""Before a number these give it as a value."""
+"""After these a `0` counts; after a noun it is a part of a name (`web-0`, `replica 0`) or a value (`exit code 0`)."""
 
 _COUNTED = (
     EVENTS
@@ -62,13 +63,13 @@ def is_quantity(words_: Sequence[str], place: int) -> bool:
         return before not in ("a", "quite") and after in _GROUNDS
     if not after or after in EMPHATIC or after[0].isdigit():
         return False
-    return word == "zero" or not (before in _VALUED or before[-1:].isdigit())
+    return word == "zero" or not before or before in _BEFORE_COUNT
 
 
 def denies_by_quantity(words_: Sequence[str], found: int, place: int, last: int) -> bool:
     """Whether the quantity at `found` denies the match from `place` to `last` of its clause."""
     lead = words_[found + 1 : place]
-    if words_[found] in SCARCE or lead[:1] == ("of",) or any(word in _GROUNDS for word in lead[:2]):
+    if words_[found] in SCARCE or any(word in _GROUNDS for word in lead[:2]):
         return True
     if any(word in PROBLEM_NOUNS for word in lead[:3]):
         return True
@@ -99,7 +100,7 @@ def none_after(text: Text, first: int, last: int) -> bool:
         return False
     own = text.words[first : last + 1]
     lead = text.clauses[text.clause[first]][max(0, text.place[first] - _LEAD) : text.place[first]]
-    number = any(text.words[index] in _COUNTING for index in lead) and "of" in [text.words[index] for index in lead]
+    number = any(text.words[index] in _COUNTING for index in lead) and text.words[last] not in OBJECTS
     for place in after_tail(after):
         rest = after[place:]
         if rest and _is_zero(rest) and (number or _counted([*own, *after[:place]])):
