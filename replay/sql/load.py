@@ -116,7 +116,7 @@ class _Spool:
         head = msgspec.json.encode(identity)[:-1] + b","
         for table, lines in scanned.lines.items():
             for line in lines:
-                self._write(table, line if table == "run_started" else head + line.lstrip()[1:])
+                self._write(table, b"%b\n" % line if table == "run_started" else b"%b%b\n" % (head, line.lstrip()[1:]))
 
     def _write(self, table: str, line: bytes) -> None:
         self._files[table].write(line)
@@ -140,7 +140,7 @@ class _Spool:
 def _place(log: Log) -> tuple[str, str]:
     """The campaign directory as it was named, and the file that holds a log below it."""
     directory = str(log.directory)
-    return directory, str(log.ref.path).removeprefix(directory).lstrip("/")
+    return directory, f"{log.ref.folder}/{log.ref.file}".removeprefix(directory).lstrip("/")
 
 
 def _text(value: str) -> str:

@@ -1,30 +1,22 @@
 """One pass over a log: what `runs` says of the run, and the lines of the event types that a query needs.
 
-A log that is whole (its zstd frames with their checksums, every line an event, the last one `run_finished` with the
-right SHA-256) is taken apart without decoding what nobody asked for. Anything else, and any older
-schema version, goes through `replay.reader`, which brings it up to date and says whether it is interrupted or corrupt:
-an interrupted run keeps what can be trusted, a corrupt one keeps a row in `runs` and nothing else.
+A sound log (`replay.sound`) is taken apart without decoding what nobody asked for. Anything else goes through
+`replay.reader`, which brings an older schema version up to date and says whether the log is interrupted or corrupt: an
+interrupted run keeps what can be trusted, a corrupt one keeps a row in `runs` and nothing else.
 """
 
-import hashlib
-import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import zstandard
 
-from replay.logref import LogRef, as_ref, sealed_bytes
+from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
+from replay.sound import SoundLog, read_sound
 from schemas import upcast
-from schemas.errors import LogError
-from schemas.events import SCHEMA_VERSION, ModelError, ModelRequest, RunFinished, RunStarted, ToolCall, TurnFinished
+from schemas.events import ModelError, ModelRequest, RunFinished, RunStarted, ToolCall, TurnFinished
 
-_MAX_WINDOW = 1 << 27
-_PIECE = 1 << 18
-"""Bytes that are decompressed at a time: most logs fit in one piece, which spares joining them."""
 _FACTS = frozenset((b"run_started", b"model_request", b"model_error", b"tool_call", b"turn_finished", b"run_finished"))
 """The types of event that the row of a run rests on."""
 
@@ -68,7 +60,7 @@ class RunFacts(msgspec.Struct, kw_only=True):
 
 
 class Scanned(msgspec.Struct, frozen=True):
-    """What one log gave: its facts, and the raw lines of each wanted event type, newline included."""
+    """What one log gave: its facts, and the raw lines of each wanted event type, without their newlines."""
 
     facts: RunFacts
     lines: dict[str, list[bytes]]
@@ -115,89 +107,42 @@ def scan(log: LogRef | Path, wanted: frozenset[str], *, strict: bool = False) ->
     Raises `LogError` if the file cannot be read at all.
     """
     log = as_ref(log)
-    raw = None if strict else _raw(log)
-    scanned = None if raw is None else _scan_whole(raw, frozenset(name.encode() for name in wanted))
+    sound = None if strict else read_sound(log, _FACTS.union(name.encode() for name in wanted))
+    scanned = None if sound is None else _taken_apart(sound, wanted)
     if scanned is None:
         scanned = _scan_checked(log, wanted)
     scanned.facts.file_bytes = log.file_bytes
     return scanned
 
 
-def _raw(log: LogRef) -> bytes | None:
-    """All raw bytes of a log that is whole, or None."""
-    if log.sealed is None:
-        try:
-            return _decompress(log.path.read_bytes())
-        except OSError as error:
-            raise LogError(f"{log}: cannot read the log: {error.strerror}") from None
+def _taken_apart(sound: SoundLog, wanted: frozenset[str]) -> Scanned | None:
+    """The quick way, or None if an event is not what its type says."""
+    facts = None
+    lines: dict[str, list[bytes]] = {kind: [] for kind in wanted}
+    counts = dict.fromkeys(_FACTS, 0)
+    turns = []
     try:
-        return sealed_bytes(log)
-    except LogError:
-        return None
-
-
-def _scan_whole(raw: bytes, wanted: frozenset[bytes]) -> Scanned | None:
-    """The quick way, or None if the log is not whole or not of today's schema."""
-    kinds = wanted | _FACTS
-    kept: dict[bytes, list[bytes]] = {kind: [] for kind in kinds}
-    end = 0
-    for match in _lines_of(kinds).finditer(raw):
-        if match.start() != end:
-            return None
-        end = match.end()
-        kept[match[2]].append(match[1])
-    if end != len(raw):
-        return None
-    try:
-        facts = _facts_of(raw, kept)
+        for kind, line in sound.lines:
+            if kind in _FACTS:
+                counts[kind] += 1
+            if kind == b"run_started":
+                facts = _identity(_started.decode(line))
+            elif kind == b"turn_finished":
+                turns.append(_turn.decode(line))
+            if (name := kind.decode()) in lines:
+                lines[name].append(line)
+        finish = _finished.decode(sound.lines[-1][1])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    return None if facts is None else Scanned(facts, {kind.decode(): kept[kind] for kind in wanted})
-
-
-@cache
-def _lines_of(kinds: frozenset[bytes]) -> re.Pattern[bytes]:
-    """Matches one line of these types (group 1 the line, group 2 its type) after any number of others."""
-    names = b"|".join(sorted(kinds))
-    skipped = rb'(?:\{"type":"(?!(?:%b)")[a-z_]+",.*+\n)*+' % names
-    return re.compile(rb'%b(\{"type":"(%b)",.*+\n)' % (skipped, names))
-
-
-def _decompress(data: bytes) -> bytes | None:
-    """All frames of a file, or None if one of them is torn or damaged."""
-    parts: list[bytes] = []
-    while data:
-        frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj(write_size=_PIECE)
-        try:
-            parts.append(frame.decompress(data))
-        except zstandard.ZstdError:
-            return None
-        if not frame.eof:
-            return None
-        data = frame.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _facts_of(raw: bytes, kept: dict[bytes, list[bytes]]) -> RunFacts | None:
-    """The facts of a log whose last line closes it with the right digest, or None."""
-    if len(kept[b"run_started"]) != 1 or len(kept[b"run_finished"]) != 1:
-        return None
-    last = kept[b"run_finished"][0]
-    start, finish = _started.decode(kept[b"run_started"][0]), _finished.decode(last)
-    if start.schema_version != SCHEMA_VERSION or not finish.seq + 1 == finish.events == raw.count(b"\n"):
-        return None
-    if hashlib.sha256(memoryview(raw)[: len(raw) - len(last)]).hexdigest() != finish.sha256:
-        return None
-    facts = _identity(start)
+    assert facts is not None
     facts.status, facts.status_reason = finish.status, finish.reason
     facts.duration_s = finish.t
-    facts.events = finish.events
-    facts.raw_bytes = len(raw)
-    facts.requests = len(kept[b"model_request"])
-    facts.tool_calls = len(kept[b"tool_call"])
-    facts.model_errors = len(kept[b"model_error"])
-    _add_turns(facts, (_turn.decode(line) for line in kept[b"turn_finished"]))
-    return facts
+    facts.events, facts.raw_bytes = sound.events, sound.raw_bytes
+    facts.requests = counts[b"model_request"]
+    facts.tool_calls = counts[b"tool_call"]
+    facts.model_errors = counts[b"model_error"]
+    _add_turns(facts, turns)
+    return Scanned(facts, lines)
 
 
 def _identity(start: _Started) -> RunFacts:
@@ -248,7 +193,7 @@ def _scan_checked(log: LogRef, wanted: frozenset[str]) -> Scanned:
         event: Any = record.event
         kind = str(getattr(event, "type", None) or type(event).__struct_config__.tag)
         if kind in wanted:
-            lines[kind].append(current(record.line))
+            lines[kind].append(current(record.line).removesuffix(b"\n"))
         facts.requests += isinstance(event, ModelRequest)
         facts.tool_calls += isinstance(event, ToolCall)
         facts.model_errors += isinstance(event, ModelError)
