@@ -86,12 +86,12 @@ def check_frames(index: dict, events: bytes, campaign_id: str) -> Iterator[str]:
             yield f"{where} does not have the SHA-256 that the index says"
             continue
         raw, inside = decompress(packed), 0
-        for run_id, length, other in runs:
+        for run_id, length, *other in runs:
             if run_id in seen:
                 yield f"{where}: run {run_id} is there twice"
             seen.add(run_id)
             part, inside = raw[inside : inside + length], inside + length
-            if problem := run_problem(part, run_id, other or {}, campaign_id):
+            if problem := run_problem(part, run_id, (other or [None])[0] or {}, campaign_id):
                 yield f"{where}: run {run_id}: {problem}"
         if inside != len(raw):
             yield f"{where} holds {len(raw)} bytes, its runs {inside}"

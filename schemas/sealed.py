@@ -14,14 +14,14 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from schemas.errors import LogError
 
-SEALED_VERSION = 1
-"""The format of the index."""
+SEALED_VERSION = 2
+"""The format of the index. Version 1 wrote a null behind each ordinary run."""
 
 EVENTS = "events.jsonl.zst"
 INDEX = "events.index.json"
@@ -133,7 +133,7 @@ class _Other(_Data, frozen=True, omit_defaults=True):
 class _RunRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     run_id: str
     length: int
-    other: _Other | None
+    other: _Other | None = None
 
 
 class _FrameRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -174,7 +174,10 @@ def build_index(campaign_id: str, frames: Iterable[Frame], *, file_bytes: int, l
 
 def encode_index(index: SealedIndex) -> bytes:
     """The index as JSON: one line, one newline at its end."""
-    return msgspec.json.encode(_written(index)) + b"\n"
+    written = _written(index)
+    fields = {name: getattr(written, name) for name in written.__struct_fields__}
+    fields["frames"] = [_row(frame, written.schema_version) for frame in written.frames]
+    return msgspec.json.encode(fields) + b"\n"
 
 
 def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
@@ -236,6 +239,15 @@ def _run_row(run: SealedRun) -> _RunRow:
 _ORDINARY = _Other()
 
 
+def _row(frame: _FrameRow, version: int) -> list[Any]:
+    """The row of a frame as its version writes it."""
+    runs = [
+        [run.run_id, run.length] if version > 1 and run.other is None else [run.run_id, run.length, run.other]
+        for run in frame.runs
+    ]
+    return [frame.size, frame.sha256, frame.files, runs]
+
+
 def _placed(written: _File) -> SealedIndex:
     """The index with the place of every frame and run: each begins where the one before it ends."""
     frames, at = [], 0
@@ -264,7 +276,7 @@ def _chain(written: _File) -> str:
     head = [written.schema_version, written.campaign_id, written.file_bytes, written.level, written.zstd]
     chain = hashlib.sha256(b"korvid sealed campaign\n" + msgspec.json.encode(head)).hexdigest()
     for row in written.frames:
-        chain = hashlib.sha256(chain.encode() + msgspec.json.encode(row)).hexdigest()
+        chain = hashlib.sha256(chain.encode() + msgspec.json.encode(_row(row, written.schema_version))).hexdigest()
     return chain
 
 

@@ -136,8 +136,12 @@ EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
     "the digest of the log files changed": lambda data: data["frames"][0].__setitem__(FILES, "0" * 16),
     "a run moved": lambda data: data["frames"][0][RUNS][0].__setitem__(1, 100),
     "a torn run called complete": lambda data: [
-        run.__setitem__(2, None) for row in data["frames"] for run in row[RUNS]
+        run.__delitem__(slice(2, None)) for row in data["frames"] for run in row[RUNS]
     ],
+    "an ordinary run written as version 1 did": lambda data: [
+        run.append(None) for row in data["frames"] for run in row[RUNS] if len(run) == 2
+    ],
+    "called version 1": lambda data: data.update(schema_version=1),
     "the campaign renamed": lambda data: data.update(campaign_id="c-other"),
     "a total changed": lambda data: data.update(file_bytes=1),
     "an unknown key": lambda data: data.update(note="hello"),

@@ -10,13 +10,17 @@ from replay.campaigns import logs_in
 from replay.reader import read_all
 from replay.seal.sealing import seal
 from replay.seal.unsealing import unseal
+from replay.sealed import read_index
 from replay.verify import verify
 from schemas.events import SCHEMA_VERSION
-from tests.data.golden.make import AGENTS, EXPECTED, HERE, PLAIN, SEALED, verdicts
+from schemas.sealed import SEALED_VERSION
+from tests.data.golden.make import AGENTS, EXPECTED, HERE, PLAIN, states, verdicts
 from tests.seal.campaigns import files, raw
 
 VERSIONS = sorted(path.name for path in HERE.glob("v*"))
 CAMPAIGNS = [(version, agent) for version in VERSIONS for agent in AGENTS]
+STATES = [(version, agent, state) for version, agent in CAMPAIGNS for state in states(version, agent)]
+SEALED = [(version, agent, state) for version, agent, state in STATES if state != PLAIN]
 MOST_BYTES = 150 * 1024
 
 
@@ -24,16 +28,19 @@ def test_there_is_a_golden_campaign_of_every_schema_version() -> None:
     assert [f"v{number}" for number in range(1, SCHEMA_VERSION + 1)] == VERSIONS
 
 
-@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
-@pytest.mark.parametrize("state", [PLAIN, SEALED])
+def test_there_is_a_golden_campaign_of_every_format_of_the_index() -> None:
+    found = {read_index(HERE / version / agent / state).schema_version for version, agent, state in SEALED}
+    assert found == set(range(1, SEALED_VERSION + 1))
+
+
+@pytest.mark.parametrize(("version", "agent", "state"), STATES)
 def test_a_golden_campaign_reads_and_verifies(version: str, agent: str, state: str) -> None:
     checks = list(verify(HERE / version / agent / state))
     assert sorted(check.state for check in checks) == ["complete", "complete", "complete", "interrupted"]
     assert all(read_all(log)[0] for log in logs_in(HERE / version / agent / state))
 
 
-@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
-@pytest.mark.parametrize("state", [PLAIN, SEALED])
+@pytest.mark.parametrize(("version", "agent", "state"), STATES)
 def test_a_golden_campaign_grades_as_it_did(version: str, agent: str, state: str) -> None:
     expected = json.loads((HERE / version / EXPECTED).read_text())[agent]
     assert len(expected) == 2
@@ -41,10 +48,12 @@ def test_a_golden_campaign_grades_as_it_did(version: str, agent: str, state: str
         assert verdicts(HERE / version / agent / state, int(grader_version)) == rows
 
 
-@pytest.mark.parametrize(("version", "agent"), CAMPAIGNS)
-def test_a_golden_campaign_comes_back_and_seals_to_the_same_runs(tmp_path: Path, version: str, agent: str) -> None:
+@pytest.mark.parametrize(("version", "agent", "state"), SEALED)
+def test_a_golden_campaign_comes_back_and_seals_to_the_same_runs(
+    tmp_path: Path, version: str, agent: str, state: str
+) -> None:
     plain, sealed = HERE / version / agent / PLAIN, tmp_path / "sealed"
-    shutil.copytree(HERE / version / agent / SEALED, sealed)
+    shutil.copytree(HERE / version / agent / state, sealed)
     assert raw(sealed) == raw(plain)
     back = unseal(sealed)
     if not back.recompressed:

@@ -64,7 +64,7 @@ def test_an_index_of_ordinary_runs_says_no_more_of_each_than_its_id_and_length(t
     seal(directory, level=3)
     (row,) = json.loads((directory / "events.index.json").read_bytes())["frames"]
     assert [type(member) for member in row] == [int, str, str, list]
-    assert row[3] == [[run.run_id, run.length, None] for _, run in read_index(directory).runs()]
+    assert row[3] == [[run.run_id, run.length] for _, run in read_index(directory).runs()]
 
 
 def test_sealed_events_are_no_larger_than_the_raw_logs_in_one_archive(tmp_path: Path) -> None:

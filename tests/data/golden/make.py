@@ -2,7 +2,8 @@
 
 Each directory `v<N>` holds small campaigns as the release of that schema version recorded and sealed them, and
 `expected.json`: what two versions of the grader said. They are never changed: a new schema version gets a directory of
-its own. The recorder is the real one, with baseline agents; one attempt is cut off as by a kill and recorded again.
+its own, a new format of the index a directory `sealed-<M>` beside the older ones. The recorder is the real one, with
+baseline agents; one attempt is cut off as by a kill and recorded again.
 """
 
 import json
@@ -22,10 +23,11 @@ from replay.seal.sealing import seal
 from replay.work import graded
 from schemas.events import SCHEMA_VERSION
 from schemas.provenance import Harness, Machine, decode_manifest, encode_manifest, judged
+from schemas.sealed import SEALED_VERSION
 
 HERE = Path(__file__).parent
 EXPECTED = "expected.json"
-PLAIN, SEALED = "plain", "sealed"
+PLAIN, SEALED = "plain", f"sealed-{SEALED_VERSION}"
 AGENTS = ("oracle", "constant-oom")
 CASES = ("oom-killed", "image-pull-typo", "healthy-deployment")
 NOT_FROZEN = ("grader_sha256", "explanation")
@@ -37,18 +39,26 @@ _HARNESS = Harness(version="0.1.0", revision="golden")
 
 
 def main() -> None:
-    """Make `v<N>` of the present schema version. Exits with a message if it is there."""
+    """Make `v<N>` of the present schema version, or its `sealed-<M>`. Exits with a message if both are there."""
     target = HERE / f"v{SCHEMA_VERSION}"
-    if target.exists():
+    recorded = target.exists()
+    if recorded and all((target / agent / SEALED).exists() for agent in AGENTS):
         sys.exit(f"{target}: already there; golden logs are not changed, raise SCHEMA_VERSION to make the next")
-    target.mkdir()
     for agent in AGENTS:
-        _record(agent, target / agent / PLAIN)
+        if not recorded:
+            _record(agent, target / agent / PLAIN)
         shutil.copytree(target / agent / PLAIN, target / agent / SEALED)
         seal(target / agent / SEALED)
+    if recorded:
+        return
     versions = (1, load("claims").latest)
     expected = {agent: {str(v): verdicts(target / agent / PLAIN, v) for v in versions} for agent in AGENTS}
     (target / EXPECTED).write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
+
+
+def states(version: str, agent: str) -> list[str]:
+    """The directories of one golden campaign: plain, and sealed in each format of the index there was."""
+    return sorted(path.name for path in (HERE / version / agent).iterdir())
 
 
 def verdicts(directory: Path, version: int) -> list[dict[str, Any]]:
