@@ -71,7 +71,8 @@ def regrade(
     options = Options(rubric=rubric, pack=pack, where=where, jobs=jobs)
     done = []
     for directory in directories:
-        result = regrade_one(directory, loaded, options, output.print_note)
+        with output.writing(directory):
+            result = regrade_one(directory, loaded, options, output.print_note)
         done.append(result)
         _tell(result)
         if not as_json:

@@ -94,7 +94,8 @@ def export(
     """
     from replay.export import export as run_export
 
-    done = run_export(path, form, out, note=output.print_note)
+    with output.writing(out):
+        done = run_export(path, form, out, note=output.print_note)
     if as_json:
         output.print_json(done)
         return

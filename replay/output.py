@@ -3,13 +3,15 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import typer
 
-from schemas.errors import KorvidError
+from schemas.errors import KorvidError, WorkError
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
@@ -78,6 +80,21 @@ def _whole_summaries(application: typer.Typer) -> None:
     for group in application.registered_groups:
         if group.typer_instance is not None:
             _whole_summaries(group.typer_instance)
+
+
+@contextmanager
+def writing(where: Path) -> Iterator[None]:
+    """A block that writes below `where`: what the disk refuses there becomes a `WorkError` that names the place."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = error.filename if isinstance(error.filename, str | Path) else where
+        raise WorkError(
+            f"{place}: {error.strerror or error}; nothing that was recorded is lost: make room there, or allow files "
+            "to be written there, and try again"
+        ) from None
 
 
 def _print_version(wanted: bool) -> None:

@@ -17,14 +17,14 @@ PREFIX = ".regrade-"
 
 
 @contextmanager
-def scratch_in(folder: Path) -> Iterator[Path]:
+def scratch_in(folder: Path, prefix: str = PREFIX) -> Iterator[Path]:
     """A directory in `folder` for the length of a `with` block; those that others abandoned there are removed.
 
-    Raises `OSError` if it cannot be made.
+    Each kind of work has its own `prefix`. Raises `OSError` if it cannot be made.
     """
     with _locked(folder):
-        _remove_abandoned(folder)
-        path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+        _remove_abandoned(folder, prefix)
+        path = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
         handle = _open(path)
         fcntl.flock(handle, fcntl.LOCK_EX)
     try:
@@ -34,17 +34,17 @@ def scratch_in(folder: Path) -> Iterator[Path]:
         os.close(handle)
 
 
-def remove_abandoned(folder: Path) -> list[Path]:
+def remove_abandoned(folder: Path, prefix: str = PREFIX) -> list[Path]:
     """Remove the directories in `folder` whose process is gone; which they were. Raises `OSError` if it cannot."""
-    if not any(folder.glob(f"{PREFIX}*")):
+    if not any(folder.glob(f"{prefix}*")):
         return []
     with _locked(folder):
-        return _remove_abandoned(folder)
+        return _remove_abandoned(folder, prefix)
 
 
-def _remove_abandoned(folder: Path) -> list[Path]:
+def _remove_abandoned(folder: Path, prefix: str) -> list[Path]:
     removed = []
-    for path in sorted(folder.glob(f"{PREFIX}*")):
+    for path in sorted(folder.glob(f"{prefix}*")):
         if _is_abandoned(path):
             shutil.rmtree(path)
             removed.append(path)

@@ -1,6 +1,7 @@
 """Export a campaign: the files of a format, and `export.json` beside them."""
 
 import hashlib
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.metadata import version as distribution_version
@@ -12,7 +13,7 @@ import msgspec
 from replay.campaigns import MANIFEST, campaign_directories, logs_in
 from replay.export.projection import RunView, view
 from replay.export.unmapped import PLACES
-from schemas.errors import LogError, UsageError, WorkError
+from schemas.errors import KorvidError, LogError, UsageError, WorkError
 from schemas.provenance import Manifest, decode_manifest
 
 Format = Literal["atif", "inspect", "otel", "parquet"]
@@ -90,7 +91,7 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
     """Write the campaign at `path` in a format to `out`, a new or empty directory.
 
     Raises `UsageError` for a path that is not one campaign or a directory that holds something, `WorkError` where
-    nothing could be exported.
+    nothing could be exported, `OSError` where it cannot be written; the directory is empty then.
     """
     directories = campaign_directories(path)
     if len(directories) != 1:
@@ -102,6 +103,22 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
         directory=directories[0], manifest=_manifest(directories[0]), logs={}, left_out={}, kinds=Counter()
     )
     out.mkdir(parents=True, exist_ok=True)
+    try:
+        return _export(campaign, form, out, note)
+    except (OSError, KorvidError):
+        _clear(out)
+        raise
+
+
+def _clear(directory: Path) -> None:
+    for path in directory.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _export(campaign: Campaign, form: str, out: Path, note: Note) -> Exported:
     version = _write(campaign, form, out)
     for run_id, reason in campaign.left_out.items():
         note(f"left out {run_id}: {reason}")

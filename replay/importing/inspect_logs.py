@@ -21,7 +21,7 @@ from replay.importing.conversation import conversation
 from replay.importing.evalzip import read_header, read_samples
 from replay.importing.facts import NO_LIMITS
 from replay.importing.shapes import count, well_formed
-from replay.importing.writing import Draft, ImportReceipt, RunToWrite, already_imported, keys_of
+from replay.importing.writing import ImportReceipt, RunToWrite, already_imported, draft, keys_of
 from schemas.cases import (
     Case,
     Cluster,
@@ -148,11 +148,11 @@ def _import(file: Path, out: Path, cases: Mapping[str, Case], note: Note, graded
         unmapped=unmapped,
         metadata={"eval": log.header["eval"]},
     )
-    with Draft(out, log.campaign_id) as draft:
-        draft.write(_manifest(log, runs, cases), receipt, runs)
+    with draft(out, log.campaign_id) as made:
+        made.write(_manifest(log, runs, cases), receipt, runs)
         if graded:
-            _grade(draft.path, log.grader)
-        final = draft.finish()
+            _grade(made.path, log.grader)
+        final = made.finish()
     return InspectCampaign(
         campaign_id=log.campaign_id,
         path=str(final),

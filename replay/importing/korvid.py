@@ -18,7 +18,7 @@ from replay.importing.facts import Facts, Place
 from replay.importing.reading import ResultFile, RunResult, TurnResult, result_file
 from replay.importing.reports import Compared, compared
 from replay.importing.sources import BRANCH, open_source
-from replay.importing.writing import Draft, ImportReceipt, RunToWrite, Timed, already_imported, keys_of
+from replay.importing.writing import ImportReceipt, RunToWrite, Timed, already_imported, draft, keys_of
 from schemas.cases import (
     Case,
     Cluster,
@@ -127,11 +127,11 @@ def _import(
     before = known.get(place.file.sha256)
     if before is None:
         receipt = _receipt(place, results, runs, reports, facts)
-        with Draft(out, campaign_id) as draft:
-            draft.write(_manifest(results, facts, campaign_id, cases), receipt, runs)
+        with draft(out, campaign_id) as made:
+            made.write(_manifest(results, facts, campaign_id, cases), receipt, runs)
             if graded:
-                _grade(draft.path, GRADER + place.campaign)
-            before = draft.finish()
+                _grade(made.path, GRADER + place.campaign)
+            before = made.finish()
         written = True
     else:
         written = False

@@ -7,9 +7,8 @@ the receipt says when or where the import happened, so the same bytes give the s
 
 import hashlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import msgspec
 import zstandard
 
 from replay.importing.shapes import well_formed
+from replay.scratch import scratch_in
 from schemas import codec
 from schemas.errors import WorkError
 from schemas.events import Event, RunFinished, RunStarted, RunStatus
@@ -25,6 +25,7 @@ from schemas.provenance import Manifest, encode_manifest
 RECEIPT = "import.json"
 RECEIPT_VERSION = 1
 RUNS = "runs"
+PREFIX = ".import-"
 
 _LEVEL = 3
 
@@ -83,25 +84,14 @@ def already_imported(out: Path) -> dict[str, Path]:
 
 
 class Draft:
-    """A campaign directory in the making; a context manager. `path` becomes `out/<name>` with `finish`."""
+    """A campaign directory in the making at `path`, which becomes `final` with `finish`."""
 
-    def __init__(self, out: Path, name: str) -> None:
-        self.final = out / name
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            self._aside = Path(tempfile.mkdtemp(prefix=".import-", dir=out))
-        except OSError as error:
-            raise WorkError(f"{out}: cannot write there: {error.strerror}") from None
-        self.path = self._aside / name
-
-    def __enter__(self) -> "Draft":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._aside, ignore_errors=True)
+    def __init__(self, path: Path, final: Path) -> None:
+        self.path = path
+        self.final = final
 
     def write(self, manifest: Manifest, receipt: ImportReceipt, runs: Sequence[RunToWrite]) -> None:
-        """All files of the campaign but its grades."""
+        """All files of the campaign but its grades. Raises `OSError` if they cannot be written."""
         (self.path / RUNS).mkdir(parents=True)
         (self.path / "campaign.json").write_bytes(encode_manifest(manifest))
         data = msgspec.json.encode(well_formed(msgspec.to_builtins(receipt)))
@@ -119,6 +109,21 @@ class Draft:
         except OSError as error:
             raise WorkError(f"{self.final}: cannot be made: {error.strerror}; move what is there away") from None
         return self.final
+
+
+@contextmanager
+def draft(out: Path, name: str) -> Iterator[Draft]:
+    """A draft of `out/<name>` for the length of a `with` block; what killed imports left in `out` is removed.
+
+    Raises `WorkError` if it cannot be written, here or inside the block.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with scratch_in(out, PREFIX) as scratch:
+            yield Draft(scratch / name, out / name)
+    except OSError as error:
+        where = error.filename or out
+        raise WorkError(f"{where}: cannot be written: {error.strerror}; nothing of {name} was imported") from None
 
 
 def lines(run: RunToWrite) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
-"""Recorders that can be killed cheaply: a server process loads the client library once and forks one for each request.
+"""Commands that can be killed cheaply: a server process loads what they need once and forks one for each request.
 
-    with Forks() as forks:
+    with Forks(outputs) as forks:
         child = forks.start("run", "--out", "c", cwd=..., env=...)
         child.kill(); child.wait()
 
@@ -10,16 +10,31 @@ threads, so what it forks is as good as a fresh process.
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
+import traceback
+from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
+
+from tests.faults.confined import confine, leave
+
+REPLAY = (
+    "replay.publishing.publish",
+    "replay.regrade",
+    "replay.seal.sealing",
+    "replay.sql.index",
+    "replay.importing.korvid",
+    "replay.importing.inspect_logs",
+    "packs.loader",
+)
+"""What the commands load when they are used, loaded once."""
+Program = Literal["korvid-rec", "korvid-replay"]
 
 
 class Child:
-    """A forked recorder; its output is in files beside each other."""
+    """A forked command; its output is in files beside each other."""
 
     def __init__(self, forks: "Forks", pid: int, out: Path) -> None:
         self.pid = pid
@@ -29,6 +44,10 @@ class Child:
     def kill(self) -> None:
         """kill -9. The server has not reaped it before `wait`, so the pid is still its own."""
         os.kill(self.pid, signal.SIGKILL)
+
+    def kill_all(self) -> None:
+        """kill -9 of the process and of those that it started."""
+        os.killpg(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
         """The exit code; minus the signal's number if a signal ended it."""
@@ -50,14 +69,15 @@ class Child:
 class Forks:
     """The server process, for the length of a `with` block. `outputs` is where its children's output goes."""
 
-    def __init__(self, outputs: Path) -> None:
+    def __init__(self, outputs: Path, program: Program = "korvid-rec") -> None:
         self._outputs = outputs
+        self._program = program
         self._number = 0
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> "Forks":
         self._outputs.mkdir(exist_ok=True)
-        command = [sys.executable, "-m", "tests.faults.forked"]
+        command = [sys.executable, "-m", "tests.faults.forked", self._program]
         self._process = subprocess.Popen(
             command, cwd=Path(__file__).parents[2], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -67,11 +87,14 @@ class Forks:
         assert self._process is not None
         self._process.communicate(timeout=60)
 
-    def start(self, *arguments: str, cwd: Path, env: dict[str, str], file_bytes: int | None = None) -> Child:
-        """A recorder; `file_bytes` is the largest file that it may write."""
+    def start(self, *arguments: str, cwd: Path, env: dict[str, str] | None = None, **confined: int | None) -> Child:
+        """A command, confined as `confined.confine` can: `file_bytes` is the largest file that it may write,
+        `spare_bytes` is left on its disk, `unprivileged` takes root's right to write where nobody may.
+        """
         self._number += 1
         out = self._outputs / f"{self._number:03d}"
-        request = {"run": arguments, "cwd": str(cwd), "env": env, "out": str(out), "file_bytes": file_bytes}
+        environment = dict(os.environ) if env is None else env
+        request = {"run": arguments, "cwd": str(cwd), "env": environment, "out": str(out)} | confined
         return Child(self, int(self.ask(request)["pid"]), out)
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -117,31 +140,48 @@ def _fork(request: dict[str, Any]) -> int:
         for number, suffix in ((1, ".out"), (2, ".err")):
             os.dup2(os.open(request["out"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.chdir(request["cwd"])
         os.environ.clear()
         os.environ.update(request["env"])
-        if request["file_bytes"] is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_bytes"], request["file_bytes"]))
-        code = _record(request["run"])
+        confine(request)
+        code = _run(request["run"])
+        leave(request)
+    except Exception:
+        traceback.print_exc()
+        raise
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
 
 
-def _record(arguments: list[str]) -> int:
-    from recorder.cli import main
+def _run(arguments: list[str]) -> int:
+    import recorder.cli
+    import replay.cli
 
-    sys.argv = ["korvid-rec", *arguments]
+    program = sys.argv[1]
+    sys.argv = [program, *arguments]
     try:
-        main()
+        recorder.cli.main() if program == "korvid-rec" else replay.cli.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     return 0
 
 
-if __name__ == "__main__":
-    from recorder.transport.library import load
+def _load(program: str) -> None:
+    import recorder.cli
+    import replay.cli
 
-    load()
+    for package in (recorder, replay):
+        assert package.cli.main
+    if program == "korvid-rec":
+        from recorder.transport.library import load
+
+        load()
+    else:
+        for name in REPLAY:
+            import_module(name)
+
+
+if __name__ == "__main__":
+    _load(sys.argv[1])
     serve(sys.stdin, sys.stdout)
