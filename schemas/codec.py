@@ -135,10 +135,7 @@ def _may_hold_null(body: bytes) -> bool:
     """Whether a value may be null, in JSON without blanks. JSON inside a string, as every stream has it, is none: its
     quotes stand behind a backslash. One that stands behind two may end a key, and is looked at in earnest."""
     return (
-        body.count(b'":null') > body.count(b'\\":null')
-        or b'\\\\":null' in body
-        or b"[null" in body
-        or b",null" in body
+        body.count(b'":null') > body.count(b'\\":null') or b'\\\\":null' in body or b"[null" in body or b",null" in body
     )
 
 
