@@ -12,6 +12,7 @@ from typing import Literal
 from grading.idioms import (
     DISTANT_ENDS,
     DISTANT_PAIRS,
+    MISJUDGING,
     excepts,
     is_absent_name,
     is_alternative,
@@ -66,7 +67,8 @@ _LIST_ITEM_TOKENS = 7
 _COORDINATING = frozenset({"no", "without", "neither", "none"}) | ZEROS
 
 _MARKING = (
-    frozenset({"to", "that", "as"})
+    frozenset({"as"})
+    | MISJUDGING
     | NEGATORS
     | BREAKERS
     | INABILITY
@@ -97,7 +99,7 @@ def scope_of(text: Text, clause: int, rules: Rules) -> Scope:
     if known is not None:
         return known
     words = tuple(text.words[index] for index in text.clauses[clause])
-    marker = tuple(_marker(words, place, rules) for place in range(len(words)))
+    marker = tuple([_marker(words, place, rules) if word in _MARKING else None for place, word in enumerate(words)])
     nearest: list[int] = []
     last = -1
     for place, kind in enumerate(marker):
@@ -111,14 +113,12 @@ def scope_of(text: Text, clause: int, rules: Rules) -> Scope:
 
 def _marker(words: tuple[str, ...], place: int, rules: Rules) -> Marker | None:
     word = words[place]
-    if word not in _MARKING:
-        return None
     before = words[place - 1] if place else ""
     if rules.distances and word in DISTANT_ENDS and (before, word) in DISTANT_PAIRS:
         return "denial"
     if rules.exceptions and word == "than" and is_alternative(words, place):
         return "denial"
-    if rules.judged_wrong and word in ("to", "that") and is_misjudged(words, place):
+    if rules.judged_wrong and word in MISJUDGING and is_misjudged(words, place):
         return "denial"
     if rules.none_as_quantity and word in QUANTITIES and is_quantity(words, place):
         return "negator"
@@ -163,7 +163,7 @@ def _walk(scope: Scope, place: int, last: int, role: Role, rules: Rules) -> bool
         if kind == "negator":
             answer = _negator(scope, found, place, last, role, rules)
         elif kind == "denial":
-            answer = _denies(scope, found, place, last)
+            answer = _denies(scope, found, place, last, rules)
         else:
             answer = _breaker(scope, found, place, last, rules)
         if answer is not None:
@@ -172,12 +172,14 @@ def _walk(scope: Scope, place: int, last: int, role: Role, rules: Rules) -> bool
     return False
 
 
-def _denies(scope: Scope, found: int, place: int, last: int) -> bool | None:
+def _denies(scope: Scope, found: int, place: int, last: int, rules: Rules) -> bool | None:
     """Whether a denial phrase that ends at `found` is not itself denied (`cannot rule out X`)."""
     words = scope.words
     pair = (words[found - 1] if found else "", words[found])
     if pair in DISTANT_PAIRS:
         return sets_at_distance(words, found, place, last)
+    if rules.exceptions and excepts(words[found], words[found + 1 : min(place, found + 1 + _REACH)]):
+        return False
     if words[found] in ("to", "that") and pair not in DENIAL_PAIRS:
         return not _negated_directly(words, found - 1)
     if pair in CONFUSIONS:

@@ -60,7 +60,10 @@ _ORDERLY = _by_first(
         ("has", "room", "left"),
     )
 )
-_TROUBLE = PROBLEM_NOUNS | words("complaint complaints incident incidents hitch hitches delay delays")
+_TROUBLE = PROBLEM_NOUNS | words(
+    "complaint complaints incident incidents hitch hitches delay delays interruption interruptions"
+)
+_WELL = words("flawlessly smoothly reliably faultlessly perfectly")
 _ENDING = FAULTS | words(
     "crash crashes exits exit exited restarts restart restarted hangs stops stopped ends dies died"
 )
@@ -109,10 +112,18 @@ def _in_order(rest: Sequence[str]) -> int:
     for phrase in _ORDERLY.get(rest[0], ()):
         if tuple(rest[: len(phrase)]) == phrase:
             return len(phrase)
+    if len(rest) > 1 and rest[1] in _WELL and rest[0] not in _ENDING and rest[0] not in FUNCTION_WORDS:
+        return 2
     if len(rest) > 2 and rest[1] == "without" and rest[0] not in _ENDING and rest[0] not in FUNCTION_WORDS:
         trouble = 3 if rest[2] in ("any", "a") else 2
         return trouble + 1 if trouble < len(rest) and rest[trouble] in _TROUBLE else 0
     return 0
+
+
+def falls_short(text: Text, last: int) -> bool:
+    """Whether the match is said not to do what it should: a negation that blames."""
+    after = following_words(text, last)
+    return "what" in after and "should" in after[after.index("what") : after.index("what") + 4]
 
 
 def _after_tail(text: Text, last: int, words: Sequence[str], rules: Rules) -> bool:

@@ -28,14 +28,14 @@ from grading.text import Text
 _FAR = ("well", "far", "comfortably", "safely", "clearly", "easily")
 _BELOW = ("below", "under", "within")
 DISTANT_PAIRS = frozenset(
-    {("far", "from"), ("nowhere", "near"), ("anything", "but"), ("way", "from"), ("away", "from")}
+    {("far", "from"), ("nowhere", "near"), ("nowhere", "close"), ("anything", "but"), ("way", "from"), ("away", "from")}
     | {(far, below) for far in _FAR for below in _BELOW}
 )
 DISTANT_ENDS = frozenset(second for _, second in DISTANT_PAIRS)
-_DISTANT_LEAD = 4
+_DISTANT_LEAD = 5
 _STRAITS = EVENTS | FAULTS | LIMITS | PROBLEM_NOUNS | words("memory pressure exhaustion")
 """What a pod or node may be a long way from, other than another place."""
-_TURNING = words("with on in for by at without and of where that which it is are was were has have")
+_TURNING = words("with on in for by at without and where that which it is are was were has have")
 """Words after which a distance no longer speaks of what follows."""
 
 _MISTAKES = words(
@@ -48,11 +48,22 @@ CALLING = words(
     "suppose believe report file ascribe consider point pin see interpret"
 )
 
+BLAMING = words(
+    "blame blames blamed blaming attribute attributes attributed suspect suspects suspected accuse accuses accused "
+    "assume assumes assumed conclude concludes concluded diagnose diagnoses diagnosed think thinks thought"
+)
+WRONGLY = words("wrongly mistakenly falsely incorrectly erroneously unfairly")
+_MISLED = words("misled fooled tricked tempted deceived")
+MISJUDGING = BLAMING | {"to", "that", "into"}
+"""Where what is said may turn out to be wrong to say."""
+
 _EXCEPTIONS = words("except excepting besides barring")
 _EXCEPTION_PAIRS = frozenset({("apart", "from"), ("aside", "from"), ("other", "than"), ("else", "than")})
 _EXCEPTING = _EXCEPTIONS | {"save", "short", "from", "than"}
 _BETTER = words("better likelier likely simpler clearer stronger plausible probable more")
 _THAN = 5
+_USAGE = 2
+_STAYING = AUXILIARIES | words("stays stayed stay remains remained remain keeps kept runs ran")
 _ABSENT_LEAD = 5
 _OPENING_PHRASES = (
     ("apart", "from"),
@@ -115,10 +126,30 @@ def opens_exception(text: Text, first: int) -> bool:
     return bare in _OPENING_PHRASES
 
 
+def keeps_distance(after: Sequence[str]) -> bool:
+    """Whether what follows a match says that it stays well within a limit (`memory stays well under its limit`)."""
+    if LIMITS.isdisjoint(after):
+        return False
+    for place, word in enumerate(after[:_REACH]):
+        if word in _BELOW and place and after[place - 1] in _FAR:
+            before = [said for said in after[: place - 1] if said not in _STAYING and said not in ADVERBS]
+            return len(before) <= _USAGE and not any(said in NEGATORS for said in before) and _limited(after, place)
+    return False
+
+
+def _limited(after: Sequence[str], place: int) -> bool:
+    return any(word in LIMITS for word in after[place + 1 : place + 1 + _THAN])
+
+
 def is_misjudged(words_: Sequence[str], place: int) -> bool:
-    """Whether the `to` or `that` at `place` opens what it is wrong to say: `a mistake to blame`, `false that`."""
+    """Whether the word at `place` opens what it is wrong to say: `a mistake to blame`, `false that`, `wrongly blames`,
+    `misled into blaming`."""
     if not 0 < place < len(words_) - 1:
         return False
+    if words_[place] in BLAMING:
+        return words_[place - 1] in WRONGLY
+    if words_[place] == "into":
+        return words_[place - 1] in _MISLED
     if words_[place] == "to":
         return words_[place - 1] in _MISTAKES and words_[place + 1] in CALLING
     return words_[place] == "that" and words_[place - 1] in _UNTRUE

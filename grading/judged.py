@@ -7,7 +7,7 @@ is part of what is believed, and the sentence goes on.
 from collections.abc import Callable, Sequence
 
 from grading.after import after_tail, following_words, is_adverb
-from grading.idioms import CALLING
+from grading.idioms import BLAMING, CALLING, WRONGLY
 from grading.lexicon import AUXILIARIES, BREAKERS, DETERMINERS, FINITE, RULED_OUT, VERBS, words
 from grading.text import COMMA, STOP, Text
 
@@ -37,19 +37,19 @@ _GERUNDS = words(
     "diagnosing naming believing suspecting claiming"
 )
 _WHO = words("whoever anyone anybody those someone")
-_WRONGLY = words("wrongly mistakenly falsely incorrectly")
 _THINKING = words("suspected thought assumed believed guessed looked feared suspicion guess hunch")
 _REACH = 14
 _LOOK_BACK = 24
-_OPENING = _BELIEFS | _WORDED | _GERUNDS | _WHO | _THINKING | {"that", "to"}
+_OPENING = _BELIEFS | _WORDED | _GERUNDS | _WHO | _THINKING | BLAMING
 """Where one of these stands before a match it may be judged."""
 
 
-def judged_wrong(text: Text, first: int, last: int) -> bool:
+def judged_wrong(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
     """Whether a match stands in a belief, or in a way of calling things, that its sentence judges wrong."""
     lead = _lead(text, first)
-    after = following_words(text, last)[:_REACH]
-    if _OPENING.isdisjoint(lead) and _BELIEFS.isdisjoint(after[:3]) and not _in_apposition(text, first):
+    after = following[:_REACH]
+    opened = (lead[:1] and lead[0] in ("that", "to")) or not _OPENING.isdisjoint(lead)
+    if not opened and _BELIEFS.isdisjoint(after[:3]) and not _in_apposition(text, first):
         return False
     if _belief_named_after(after) or _belief_judged(lead, after, _judges) or _calling_judged(lead, after):
         return True
@@ -116,11 +116,11 @@ def _judged_in_next_clause(text: Text, first: int, last: int, lead: Sequence[str
         return False
     beyond = [text.words[index], *following_words(text, index)]
     if text.gaps[index] & COMMA and _in_apposition(text, first):
-        return all(word in DETERMINERS for word in lead) and _judges(beyond, _WRONG)
-    if not any(word in _THINKING for word in lead):
+        return all(word in DETERMINERS or word == "that" for word in lead) and _judges(beyond, _WRONG)
+    if len(beyond) == 1 and beyond[0] in WRONGLY:
+        return any(word in _THINKING or word in BLAMING for word in lead)
+    if _THINKING.isdisjoint(lead):
         return False
-    if len(beyond) == 1 and beyond[0] in _WRONGLY:
-        return True
     said = beyond[1:] if beyond[0] in ("but", "and") else beyond
     if said[:1] and said[0] in ("which", "this", "that", "it"):
         proved = any(word in ("turned", "proved", "turns", "proves") for word in said[1:3])

@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from grading.after import denied_after
+from grading.after import denied_after, following_words
 from grading.before import Role, denied_before
-from grading.clear import all_clear_after
+from grading.clear import all_clear_after, falls_short
 from grading.frame import is_hypothesis, is_question, statement_continues, verdict_beside
-from grading.idioms import opens_exception
+from grading.idioms import keeps_distance, opens_exception
 from grading.judged import judged_wrong, upheld
 from grading.quantities import none_after
 from grading.rules import Rules
@@ -54,13 +54,28 @@ def _clears(role: Role, control: bool, rules: Rules) -> bool:
 
 def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: Rules) -> str | None:
     if rules.negation_after and not kept and denied_after(text, first, last):
-        return None if rules.judged_wrong and upheld(text, first, last) else "negated_after"
-    if rules.none_as_quantity and not kept and none_after(text, first, last):
-        return "negated_after"
-    if rules.judged_wrong and not kept and judged_wrong(text, first, last):
+        return None if _affirmed(text, first, last, rules) else "negated_after"
+    if not kept and _turned_down(text, first, last, rules):
         return "negated_after"
     if clears and all_clear_after(text, first, last, rules):
         return "all_clear"
     if rules.labels and not kept:
         return verdict_beside(text, last, rules)
     return None
+
+
+def _turned_down(text: Text, first: int, last: int, rules: Rules) -> bool:
+    """Whether a match is denied by what stands around it, though nothing negates it."""
+    if not (rules.none_as_quantity or rules.judged_wrong or rules.distances):
+        return False
+    after = following_words(text, last)
+    return (
+        (rules.none_as_quantity and none_after(text, first, last, after))
+        or (rules.judged_wrong and judged_wrong(text, first, last, after))
+        or (rules.distances and keeps_distance(after))
+    )
+
+
+def _affirmed(text: Text, first: int, last: int, rules: Rules) -> bool:
+    """Whether what looks like a denial after a match says that it is so, or that it is at fault."""
+    return (rules.judged_wrong and upheld(text, first, last)) or (rules.working_order and falls_short(text, last))

@@ -6,7 +6,7 @@ itself the fault (`0 endpoints`), and a zero that is a value counts nothing (`ex
 
 from collections.abc import Sequence
 
-from grading.after import after_tail, following_words, is_adverb
+from grading.after import after_tail, is_adverb
 from grading.frame import value_beside
 from grading.lexicon import (
     AUXILIARIES,
@@ -36,6 +36,8 @@ _STATES = FUNCTIONS | MORE_ADJECTIVES | {"running"}
 _GROUNDS = POLARITY_ITEMS | words("reason chance likelihood probability support basis")
 """What one has little of when one does not believe a thing."""
 
+_SUGGESTING = words("suggest indicate support show point say")
+
 _BEFORE_COUNT = AUXILIARIES | words(
     "there found saw see shows showed show reports reported lists list contains contain includes counted with of and "
     "but only exactly currently in returned returns had records recorded"
@@ -60,7 +62,8 @@ def is_quantity(words_: Sequence[str], place: int) -> bool:
     word, after = words_[place], words_[place + 1] if place + 1 < len(words_) else ""
     before = words_[place - 1] if place else ""
     if word in SCARCE:
-        return before not in ("a", "quite") and after in _GROUNDS
+        suggesting = after == "to" and words_[place + 2 : place + 3] and words_[place + 2] in _SUGGESTING
+        return before not in ("a", "quite") and (after in _GROUNDS or bool(suggesting))
     if not after or after in EMPHATIC or after[0].isdigit():
         return False
     return word == "zero" or not before or before in _BEFORE_COUNT
@@ -92,9 +95,8 @@ def _says_more(word: str) -> bool:
     return word in FUNCTIONS or (word in VERBS and word not in AUXILIARIES)
 
 
-def none_after(text: Text, first: int, last: int) -> bool:
+def none_after(text: Text, first: int, last: int, after: Sequence[str]) -> bool:
     """Whether a zero beside or after a match counts it: `OOMKilled: 0`, `the number of evicted pods is zero`."""
-    after = following_words(text, last)
     beyond = last + 1 + len(after)
     if ZEROS.isdisjoint(after) and not (beyond < len(text.words) and text.words[beyond] in ZEROS):
         return False

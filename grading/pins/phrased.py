@@ -31,10 +31,12 @@ PHRASED: dict[str, tuple[Pin, ...]] = {
         claim("an unfounded suspicion is none", "The suspicion that it was OOMKilled is unfounded.", False, _OOM),
         claim("what would be wrong to call it is not meant", "It would be wrong to call this OOMKilled.", False, _OOM),
         claim("a theory that falls apart is dropped", "The OOMKilled theory falls apart.", True, forbidden=_OOM),
+        claim("what is wrongly blamed is not", "The ticket wrongly blames the quota.", True, forbidden=_QUOTA),
         claim("a belief that is not wrong is held", "The idea that it was OOMKilled is not wrong.", True, _OOM),
     ),
     "R-16": (
         claim("anything but X is not X", "It is anything but OOMKilled.", True, forbidden=_OOM),
+        claim("usage under its limit is no fault", "Memory stays well under its limit.", False, (("memory",),)),
         claim("nowhere near is not there", "The namespace is nowhere near its quota.", False, _QUOTA),
     ),
     "R-17": (
