@@ -70,7 +70,7 @@ def is_quantity(words_: Sequence[str], place: int) -> bool:
 
 
 def denies_by_quantity(words_: Sequence[str], found: int, place: int, last: int) -> bool:
-    """Whether the quantity at `found` denies the match from `place` to `last` of its clause."""
+    """Whether the quantity at `found` denies the match from `place` to `last`, or its list beyond the clause."""
     lead = words_[found + 1 : place]
     if words_[found] in SCARCE or any(word in _GROUNDS for word in lead[:2]):
         return True
@@ -83,6 +83,8 @@ def denies_by_quantity(words_: Sequence[str], found: int, place: int, last: int)
         return False
     if len(lead) > _LEAD or any(_says_more(word) for word in lead):
         return False
+    if place >= len(words_):
+        return _counted(lead)
     if words_[last] in OBJECTS:
         return _counted([*lead, *after])
     return words_[last] in _STATES or _counted([*lead, *words_[place : last + 1], *after])
