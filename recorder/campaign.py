@@ -7,6 +7,7 @@ import asyncio
 import fcntl
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -112,9 +113,9 @@ def _record(settings: Settings, site: Site, manifest: Manifest, directory: Path)
     with board(len(left)) as shown:
         if left:
             shown.note(f"recording {counted(len(left), 'run')} into {directory}")
-        started = datetime.now(UTC)
+        started = time.monotonic()
         interrupted = asyncio.run(_record_all(left, settings, site, manifest, directory, shown, results))
-        wall_s = (datetime.now(UTC) - started).total_seconds()
+        wall_s = time.monotonic() - started
         after = None if interrupted else probe(settings, site, shown, warm=False)
     manifest = judged(msgspec.structs.replace(manifest, serving_after=after)) if not interrupted else manifest
     _write(directory / MANIFEST, encode_manifest(manifest))

@@ -3,22 +3,16 @@ ends in one line that names the place, leaves what was recorded as it was, and w
 """
 
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from replay.seal.sealing import seal
 from replay.verify import verify
 from tests.faults.confined import AFTER, can_have_a_small_disk
 from tests.faults.forked import Child, Forks
-from tests.importing.conftest import tar_gz
-from tests.importing.test_inspect_logs import log, sample
-from tests.publishing.conftest import make_bare, make_repository
-from tests.publishing.tools import git, graded, make_publishable
+from tests.publishing.tools import git
 from tests.seal.campaigns import files
-from tests.synthetic import Options, generate
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "seal": ("seal", "open"),
@@ -46,32 +40,6 @@ SOURCES = ("open", "sealed", "torn", "repository", "results.git")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     with Forks(tmp_path_factory.mktemp("outputs"), "korvid-replay") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with something for every command; nobody may change it."""
-    base = tmp_path_factory.mktemp("stocked")
-    (campaign,) = generate(tmp_path_factory.mktemp("made"), Options(runs=6, raw_kib=4))
-    make_publishable(campaign)
-    graded(campaign, "claims@1")
-    for name in ("open", "sealed", "torn"):
-        shutil.copytree(campaign, base / name)
-    seal(base / "sealed", level=3)
-    torn = sorted((base / "torn" / "runs").iterdir())[0]
-    torn.write_bytes(torn.read_bytes()[:-40])
-    make_repository(base / "repository")
-    make_bare(base / "results.git")
-    case = '[{"scenario": "oom-killed", "runs": [{"answer": "It was OOMKilled.", "grade": {}}]}]'
-    (base / "results.tar.gz").write_bytes(tar_gz({"c/tasks.json": case.encode()}))
-    log(base / "log.eval", [sample()])
-    return base
-
-
-@pytest.fixture
-def place(stocked: Path, tmp_path: Path) -> Path:
-    """A directory of this test's own."""
-    return Path(shutil.copytree(stocked, tmp_path / "place", symlinks=True))
 
 
 def told(child: Child) -> str:

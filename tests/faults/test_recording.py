@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +15,6 @@ from typing import Any
 import msgspec
 import pytest
 
-import packs
 from recorder.log import RunLog
 from recorder.scripted import Call, Reply, ScriptedServer
 from replay.reader import read_all
@@ -35,15 +33,6 @@ CASES = ("healthy-deployment", "oom-killed")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     with Forks(tmp_path_factory.mktemp("outputs")) as server:
         yield server
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    """A directory with a small pack in it."""
-    (tmp_path / "few").mkdir()
-    for case in CASES:
-        shutil.copy(Path(packs.__file__).parent / "scenarios" / f"{case}.yaml", tmp_path / "few")
-    return tmp_path
 
 
 class SlowModel:
