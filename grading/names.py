@@ -84,6 +84,8 @@ def inside_longer_name(text: Text, match: tuple[int, int], keyword: str, turn: R
     `turn` is the rubric whose evidence says which plain words are names; without it only the keyword's form does.
     """
     source, start, end = text.source, text.starts[match[0]], text.ends[match[1]]
+    if source[end : end + 1] not in _JOINTS and source[start - 1 : start] not in _JOINTS:
+        return False
     joined_left = start > 1 and source[start - 1] in _JOINTS and source[start - 2].isalnum()
     joined_right = source[end : end + 1] in _JOINTS and source[end + 1 : end + 2].isalnum()
     if not joined_left and not joined_right:
