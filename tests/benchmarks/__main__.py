@@ -18,7 +18,7 @@ def _plan(directory: list[str], small: bool) -> list[list[str]]:
     return [
         ["queries", "--size", "1000" if small else "10000", *directory],
         ["scale", "--only", "scale", "--size", *sizes, *directory],
-        ["record", "--size", "100" if small else "300"],
+        ["record", "--size", "100" if small else "1000", "--inspect-size", "20" if small else "200"],
         ["sizes"],
         ["scale", "--only", "inspect"],
     ]

@@ -5,12 +5,17 @@ campaign, as it lies, by case and status. Start-up is `--help` of each command i
 """
 
 import argparse
+import gzip
+import io
 import json
 import sys
+import tarfile
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+import zstandard
 
 from replay.campaigns import run_files
 from replay.fold import fold
@@ -48,6 +53,30 @@ def _fold(log: Path) -> int:
 WAYS = {"decompress": _decompress, "decode": _decode, "read": _read, "fold": _fold}
 
 
+PLAIN = ("gzip", "tar")
+"""What the same events would be read from otherwise."""
+
+
+def _plain(text: bytes) -> int:
+    return sum(len(line) for line in text.splitlines() if json.loads(line))
+
+
+def _read_gzip(path: Path) -> int:
+    """What one would do with the events as JSON Lines under gzip."""
+    return _plain(gzip.decompress(path.read_bytes()))
+
+
+def _read_tar(path: Path) -> int:
+    """What one would do with all of them in a tar under zstd."""
+    size = 0
+    with zstandard.open(path) as data, tarfile.open(fileobj=data, mode="r|") as tar:
+        for member in tar:
+            found = tar.extractfile(member)
+            assert found is not None
+            size += _plain(found.read())
+    return size
+
+
 def _reading(campaign: Path) -> dict[str, Any]:
     """CPU of each way of reading the same logs, in this process."""
     logs = [found.path for found in run_files(campaign)][:READ]
@@ -57,6 +86,23 @@ def _reading(campaign: Path) -> dict[str, Any]:
         began = time.process_time()
         size = sum(map(way, logs)) or size
         spent[name] = time.process_time() - began
+    with tempfile.TemporaryDirectory() as scratch:
+        archive, zipped = Path(scratch) / "all.tar.zst", []
+        with zstandard.open(archive, "wb") as packed, tarfile.open(fileobj=packed, mode="w|") as tar:
+            for log in logs:
+                text = b"".join(whole_lines(log))
+                zipped.append(Path(scratch) / f"{log.name}.gz")
+                zipped[-1].write_bytes(gzip.compress(text))
+                member = tarfile.TarInfo(log.name)
+                member.size = len(text)
+                tar.addfile(member, io.BytesIO(text))
+        began = time.process_time()
+        for path in zipped:
+            _read_gzip(path)
+        spent["gzip"] = time.process_time() - began
+        began = time.process_time()
+        _read_tar(archive)
+        spent["tar"] = time.process_time() - began
     return {"runs": float(len(logs)), "raw_bytes": float(size), **spent}
 
 
@@ -72,8 +118,8 @@ def run(size: int, directory: Path, repeats: int) -> dict[str, Any]:
     sql = measure.median(lambda: measure.process([*_command("korvid-replay"), "sql", str(campaign), QUERY]), repeats)
     starts = {name: measure.middle([measure.process(argv) for _ in range(repeats)]) for name, argv in _starts().items()}
     return {
-        "reading_ms_a_run": {name: found[name] / found["runs"] * 1e3 for name in WAYS},
-        "reading_mb_a_cpu_second": {name: found["raw_bytes"] / 1e6 / found[name] for name in WAYS},
+        "reading_ms_a_run": {name: found[name] / found["runs"] * 1e3 for name in (*WAYS, *PLAIN)},
+        "reading_mb_a_cpu_second": {name: found["raw_bytes"] / 1e6 / found[name] for name in (*WAYS, *PLAIN)},
         "sql_runs": size,
         "sql_query": QUERY,
         "sql_cpu_s": sql.cpu_s,

@@ -9,6 +9,7 @@ fsync at the end of each turn, Inspect its `.eval` at its defaults.
 
 import argparse
 import asyncio
+import gzip
 import json
 import tempfile
 import time
@@ -26,6 +27,7 @@ from recorder.log import RunLog
 from recorder.tools import schemas_for
 from recorder.transport import RequestLedger
 from recorder.workspace import Workspace
+from schemas import codec
 from schemas.cases import rubric_digest, stimulus_digest, to_wire
 from schemas.events import SCHEMA_VERSION, Event, RunStarted
 from schemas.policy import LIMITS, Policy, PromptInfo
@@ -89,13 +91,17 @@ async def _one(script: Script, path: Path, policy: Policy, case_id: str, repetit
             policy=policy,
         )
     )
+
+    def emit(event: Event) -> None:
+        log.append(event)
+
     cluster = FakeCluster(case.stimulus.cluster)
     workspace = Workspace(case.stimulus.interaction, cluster)
     schemas = schemas_for(script.tools, "high")
     client: Any = MockClient(script, stream=policy.stream)
     agent = Agent(
         client=client,
-        ledger=RequestLedger(log.append),
+        ledger=RequestLedger(emit),
         toolbox=MockToolbox(script, cluster, workspace, script.tools, policy.limits),
         workspace=workspace,
         tool_schemas=schemas,
@@ -105,7 +111,7 @@ async def _one(script: Script, path: Path, policy: Policy, case_id: str, repetit
             tool_schema_chars=len(msgspec.json.encode(schemas)),
         ),
         policy=policy,
-        emit=log.append,
+        emit=emit,
         stream=policy.stream,
     )
     user = case.stimulus.turns[0].user
@@ -138,7 +144,19 @@ def _append_op(runs: int) -> dict[str, Any]:
                 log.append(event)
             log.finish("completed")
         spent = time.process_time() - began
-    return {"cpu_inside_s": spent, "events_a_run": len(events), "events": len(events) * runs}
+        documents = [_readable(event) for event in events]
+        began = time.process_time()
+        for number in range(runs):
+            with gzip.open(Path(scratch) / f"{number}.jsonl.gz", "wt", compresslevel=6) as file:
+                for document in documents:
+                    file.write(json.dumps(document) + "\n")
+        plain = time.process_time() - began
+    return {"cpu_inside_s": spent, "plain_cpu_s": plain, "events_a_run": len(events), "events": len(events) * runs}
+
+
+def _readable(event: Event) -> Any:
+    """An event as plain data, the raw JSON in it read."""
+    return json.loads(codec.encode(event, 0, 0.0))
 
 
 def _ours(op: str, runs: int, repeats: int) -> measure.Cost:
@@ -177,6 +195,7 @@ def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
         "events_a_run": append["events_a_run"],
         "append_us_an_event": append["cpu_inside_s"] / append["events"] * 1e6,
         "append_ms_a_run": append["cpu_inside_s"] / size * 1e3,
+        "plain_ms_a_run": append["plain_cpu_s"] / size * 1e3,
         "ours_document_ms_a_run": ours["document"] * 1e3,
         "ours_stream_ms_a_run": ours["stream"] * 1e3,
         "inspect_ms_a_run": theirs * 1e3,

@@ -20,7 +20,7 @@ from typing import Any
 from tests.benchmarks import measure, workload
 from tests.benchmarks.mock_model import scripts
 from tests.benchmarks.record import inspect, record
-from tests.benchmarks.regrade import campaign_of, decoding, regrading
+from tests.benchmarks.regrade import campaign_of, decoding, machine_speed_up, regrading
 
 SIZES = (1_000, 10_000, 20_000, 50_000)
 COMPARED = 10_000
@@ -63,6 +63,7 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
         "two_processes_cpu_s": two.cpu_s,
         "two_processes_wall_s": two.wall_s,
         "speed_up_two_processes_wall": one.wall_s / two.wall_s,
+        "speed_up_machine": machine_speed_up(campaign),
         "speed_up_two_processes_cpu": one.cpu_s / (two.printed["own_cpu_s"] + two.printed["workers_cpu_s"] / 2),
     }
 
