@@ -16,6 +16,7 @@ from replay.logref import LogRef, as_ref, sealed_chunks
 from schemas.chain import LineChain
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
+from schemas.words import counted
 
 _CHUNK = 65_536
 _MAX_WINDOW = 1 << 27
@@ -43,9 +44,9 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
     def describe(self) -> str:
         """One phrase for a person."""
         if self.state == "complete":
-            return f"complete, {self.events} events"
+            return f"complete, {counted(self.events, 'event')}"
         if self.state == "interrupted":
-            return f"interrupted at byte {self.raw_bytes} after {self.events} events ({self.file_bytes} bytes of file)"
+            return f"interrupted at byte {self.raw_bytes} after {counted(self.events, 'event')} ({self.file_bytes} bytes of file)"
         return (
             f"corrupt at byte {self.raw_bytes} ({self.file_bytes} bytes of file): {self.reason}; "
             "nothing in it can be trusted"

@@ -19,6 +19,7 @@ from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stim
 from schemas.errors import CaseError, LogError
 from schemas.events import Event, Message, ModelRequest, RunStarted, Toolset, Unknown
 from schemas.sealed import EVENTS, INDEX
+from schemas.words import counted
 
 
 class RunCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +86,7 @@ def _verify_files(directory: Path) -> Iterator[FileCheck]:
     events = directory / EVENTS
     found = events.stat().st_size if events.is_file() else 0
     if found > expected:
-        detail = f"{found - expected} bytes follow the last frame, which ends at byte {expected}"
+        detail = f"{counted(found - expected, 'byte')} behind the last frame, which ends at byte {expected}"
         yield FileCheck(file=EVENTS, path=str(events), state="corrupt", detail=detail)
     for problem in check_sums(directory):
         path = str(directory / problem.file)
@@ -113,7 +114,10 @@ def verify_run(log: LogRef | Path) -> RunCheck:
     state = "corrupt" if detail or end is None else end.state
     status = reader.finished.status if state == "complete" and reader.finished else None
     if status == "interrupted":
-        state, detail = "interrupted", f"interrupted by its recorder, {derived.events} events, the log is closed"
+        state, detail = (
+            "interrupted",
+            f"interrupted by its recorder, {counted(derived.events, 'event')}, the log is closed",
+        )
     return RunCheck(
         run_id=log.run_id,
         path=str(log),

@@ -20,6 +20,7 @@ from replay.store import GRADES
 from schemas.errors import KorvidError
 from schemas.grades import COLUMNS, Receipt
 from schemas.sealed import EVENTS, INDEX
+from schemas.words import counted
 
 _SOURCE_BOUND = ("grader_sha256", "explanation")
 """Columns in which two builds of the same version may differ."""
@@ -87,7 +88,9 @@ def _compared(directory: Path, name: str, receipt: Receipt, grader: LoadedGrader
     if difference is not None:
         return _check(name, receipt, rows, problem=f"{GRADES}/{receipt.grade_file}: {difference}")
     if rows != len(receipt.inputs):
-        return _check(name, receipt, rows, problem=f"names {len(receipt.inputs)} runs, its grade file has {rows}")
+        return _check(
+            name, receipt, rows, problem=f"names {counted(len(receipt.inputs), 'run')}, its grade file has {rows}"
+        )
     if receipt.where is None and receipt.coverage != again.receipt.coverage:
         return _check(name, receipt, rows, problem="its coverage is not that of these logs")
     if same_source and receipt.where is None and receipt.inputs_sha256 != again.receipt.inputs_sha256:

@@ -12,6 +12,7 @@ import msgspec
 
 from schemas.errors import LogError
 from schemas.publication import CAMPAIGNS, RESULTS, SCOREBOARD_MD, Publication
+from schemas.words import counted
 
 _HEAD = """# Results
 
@@ -102,14 +103,14 @@ def _validity(publication: Publication) -> Iterator[str]:
     else:
         yield f"not valid for comparison: {', '.join(publication.not_publishable_because)}"
     if publication.interrupted:
-        yield f"{publication.interrupted} runs interrupted"
+        yield f"{counted(publication.interrupted, 'run')} interrupted"
     if publication.planned is not None and publication.runs < publication.planned:
         yield f"{publication.planned - publication.runs} planned runs missing"
     redaction = publication.redaction
     if redaction is not None:
         yield f"redacted in {sum(redaction.replaced.values())} places, digests are of the redacted bytes"
         if redaction.moved_verdicts:
-            yield f"{redaction.moved_verdicts} verdicts moved by the redaction"
+            yield f"{counted(redaction.moved_verdicts, 'verdict')} moved by the redaction"
     if publication.supersedes is not None:
         yield f"supersedes {CAMPAIGNS}/{publication.supersedes}"
 

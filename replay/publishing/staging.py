@@ -32,6 +32,7 @@ from schemas.publication import (
     encode_publication,
 )
 from schemas.sealed import EVENTS, INDEX, SUMS
+from schemas.words import counted
 
 JUDGEMENTS = "judgements"
 Note = Callable[[str], None]
@@ -211,7 +212,7 @@ def _check_sealed(source: Path, stage: Path) -> None:
     corrupt = [check for check in map(verify_run, logs_in(stage)) if check.state == "corrupt"]
     if corrupt:
         named = "; ".join(f"{check.run_id}: {check.detail}" for check in corrupt[:_NAMED])
-        raise LogError(f"{source}: {len(corrupt)} logs cannot be trusted and nothing is published: {named}")
+        raise LogError(f"{source}: {counted(len(corrupt), 'log')} cannot be trusted and nothing is published: {named}")
 
 
 def _check_grades(source: Path, stage: Path) -> None:

@@ -27,6 +27,7 @@ from replay.verify import RunCheck, verify_run
 from schemas.digest import sha256_hex
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS
+from schemas.words import counted
 
 TORN, CORRUPT, DAMAGED = "torn", "corrupt", "damaged"
 _NAMED = 8
@@ -123,7 +124,7 @@ def _sealed(directory: Path) -> Iterator[Loss]:
         if path.is_file():
             kept = disk.aside(path, DAMAGED)
             disk.move(path, kept)
-            what = "set aside" if name == INDEX else f"set aside; {len(saved)} runs of it are in {RUNS}/ now"
+            what = "set aside" if name == INDEX else f"set aside; of it in {RUNS}/ now: {counted(len(saved), 'run')}"
             yield Loss(file=name, kind="damaged", done=what, kept_as=kept.name)
     disk.remove((directory / SUMS,))
 
@@ -143,7 +144,9 @@ def _told(gap: Gap, saved: list[str]) -> str:
     named = ", ".join(lost[:_NAMED]) + (f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else "")
     if not gap.runs:
         return "these bytes cannot be read; which runs lay there is not known"
-    return "these bytes cannot be read" + (f"; {len(lost)} runs are lost: {named}" if lost else "; no run is lost")
+    return "these bytes cannot be read" + (
+        f"; lost: {counted(len(lost), 'run')}: {named}" if lost else "; no run is lost"
+    )
 
 
 def _unfinished(directory: Path) -> Iterator[Loss]:

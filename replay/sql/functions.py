@@ -14,6 +14,7 @@ import duckdb
 import msgspec
 
 from schemas.errors import UsageError
+from schemas.words import counted
 
 if TYPE_CHECKING:
     from grading.rules import Rules
@@ -87,7 +88,7 @@ def _passes_claims(
 def _passes_rubric(answer: str, rubric: str, turn: int, version: int) -> bool:
     found, control = _rubric(rubric)
     if not 1 <= turn <= len(found):
-        raise UsageError(f"passes_rubric: the rubric has {len(found)} turns, not {turn}")
+        raise UsageError(f"passes_rubric: the rubric has {counted(len(found), 'turn')}, not {turn}")
     return _hold(answer, found[turn - 1], control, version)
 
 

@@ -14,6 +14,7 @@ from replay.sql.output import check_format, write
 from replay.sql.session import Session
 from replay.sql.views import VIEWS
 from schemas.errors import KorvidError, UsageError
+from schemas.words import counted
 
 _PROMPT = "korvid> "
 _MORE = "   ...> "
@@ -92,7 +93,7 @@ class Shell:
         for statement in self._session.statements(part):
             count = write(self._session, statement, self._form)
             if self._form == "table":
-                output.print_note(f"{count} rows")
+                output.print_note(counted(count, "row"))
 
     def _command(self, words: list[str]) -> None:
         match words:
