@@ -46,7 +46,8 @@ class End(msgspec.Struct, frozen=True, kw_only=True):
         if self.state == "complete":
             return f"complete, {counted(self.events, 'event')}"
         if self.state == "interrupted":
-            return f"interrupted at byte {self.raw_bytes} after {counted(self.events, 'event')} ({self.file_bytes} bytes of file)"
+            events = counted(self.events, "event")
+            return f"interrupted at byte {self.raw_bytes} after {events} ({self.file_bytes} bytes of file)"
         return (
             f"corrupt at byte {self.raw_bytes} ({self.file_bytes} bytes of file): {self.reason}; "
             "nothing in it can be trusted"
