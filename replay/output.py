@@ -13,6 +13,8 @@ import typer
 
 from schemas.errors import KorvidError, WorkError
 
+_KEPT = "\t\u200c\u200d"
+"""Not printable by themselves, and harmless: a tab, and what keeps the parts of an emoji apart or together."""
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -132,14 +134,24 @@ def print_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def printable(text: str) -> str:
+    """Text that cannot move the cursor, change the terminal or break a line: what could is spelled out, `\\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char in _KEPT or (char.isprintable() and not "\ud800" <= char <= "\udfff") else f"\\x{ord(char):02x}"
+        for char in text
+    )
+
+
 def print_line(text: str = "") -> None:
-    """A line on stdout."""
-    typer.echo(text)
+    """A line, or several, on stdout."""
+    typer.echo("\n".join(map(printable, text.split("\n"))))
 
 
 def print_note(text: str) -> None:
     """A line on stderr: progress, notices, what to do next."""
-    typer.echo(text, err=True)
+    typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -167,7 +179,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.2f}"
-    return str(value)
+    return printable(str(value))
 
 
 def _is_number(text: str) -> bool:
@@ -179,6 +191,6 @@ def _well_formed(value: Any) -> Any:
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
         return {_well_formed(key): _well_formed(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_well_formed(item) for item in value]
     return value

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from replay.logref import LogRef
+from replay.output import printable
 from replay.reader import End, Record, read_all
 from schemas import events
 from schemas.errors import LogError
@@ -16,8 +17,6 @@ _CLIP_LINES = 24
 _CLIP_FROM = 32
 _CLIP_CHARS = 2_000
 """Of one line, which a model can make as long as it likes."""
-_KEPT = "\t\u200c\u200d"
-"""Not printable by themselves, and harmless; without the joiners many emoji and some scripts fall apart."""
 
 
 class Transcript(msgspec.Struct, kw_only=True):
@@ -223,7 +222,7 @@ def _block(text: str, whole: bool, mark: str = "    ") -> Iterator[str]:
         left_out = f"... {len(lines) - 2 * half} lines; --whole shows them ..."
         lines = [*lines[:half], left_out, *lines[-half:]]
     for line in lines:
-        yield mark + _printable(line if whole else _clipped(line))
+        yield mark + printable(line if whole else _clipped(line))
 
 
 def _clipped(line: str) -> str:
@@ -231,11 +230,3 @@ def _clipped(line: str) -> str:
         return line
     half = _CLIP_CHARS // 2
     return f"{line[:half]} ... {len(line) - 2 * half} characters; --whole shows them ... {line[-half:]}"
-
-
-def _printable(line: str) -> str:
-    """A line that cannot move the cursor or change the terminal: control characters and lone surrogates escaped."""
-    return "".join(
-        char if char in _KEPT or (char.isprintable() and not "\ud800" <= char <= "\udfff") else f"\\x{ord(char):02x}"
-        for char in line
-    )

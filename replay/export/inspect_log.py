@@ -16,6 +16,7 @@ from replay import output
 from replay.export.atif import call_ids, moment, shown
 from replay.export.command import Campaign
 from replay.export.projection import CallView, Exchange, RunView, TurnView
+from replay.names import file_name
 from schemas.events import ToolResult, Usage
 
 VERSION = "2"
@@ -34,7 +35,7 @@ def write(campaign: Campaign, out: Path) -> str:
     newest = _newest_attempts(campaign)
     header: dict[str, Any] | None = None
     summaries: list[dict[str, Any]] = []
-    with zipfile.ZipFile(out / f"{campaign.campaign_id}.eval", "w") as archive:
+    with zipfile.ZipFile(out / f"{file_name(campaign.campaign_id)}.eval", "w") as archive:
         for run in campaign.runs():
             started = run.started
             if newest[started.case_id, started.repetition] != started.run_id:
@@ -44,7 +45,7 @@ def write(campaign: Campaign, out: Path) -> str:
             header = header or _header(campaign, run)
             document = sample(run, scores.get(started.run_id, {}))
             summaries.append(_summary(document))
-            _put(archive, f"samples/{document['id']}_epoch_{document['epoch']}.json", document)
+            _put(archive, f"samples/{file_name(document['id'])}_epoch_{document['epoch']}.json", document)
         header = _closed(header or {}, summaries)
         _put(archive, "summaries.json", summaries)
         _put(archive, "header.json", header)

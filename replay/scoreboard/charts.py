@@ -6,6 +6,7 @@ stays text in the page's own font, so that it can be read aloud, searched and co
 
 import io
 import re
+import warnings
 from collections.abc import Callable
 
 import msgspec
@@ -15,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from replay.output import printable
 from replay.scoreboard.model import Board, Row
 from replay.scoreboard.tables import case_cell, percent
 from schemas.words import counted
@@ -46,6 +48,7 @@ _SETTINGS = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.unicode_minus": False,
+    "text.parse_math": False,
 }
 _INCH = 72
 _LONGEST_NAME = 40
@@ -130,7 +133,7 @@ def _heat_map(board: Board) -> Chart | None:
         axes.set_xlim(0, len(rows))
         axes.set_ylim(len(cases), 0)
         axes.set_xticks([across + 0.5 for across in range(len(rows))], [_short(row.name) for row in rows])
-        axes.set_yticks([down + 0.5 for down in range(len(cases))], cases)
+        axes.set_yticks([down + 0.5 for down in range(len(cases))], [_short(case) for case in cases])
         axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
         for label in axes.get_xticklabels():
             label.set_rotation(35)
@@ -168,7 +171,7 @@ def _flips(board: Board) -> Chart | None:
             axes.barh(at, -lost, color=_LOSS, height=0.62)
             axes.barh(at, other, left=gained, color=_MUTED, height=0.62)
         axes.axvline(0, color=_INK, linewidth=0.8)
-        axes.set_yticks(range(len(cases)), cases)
+        axes.set_yticks(range(len(cases)), [_short(case) for case in cases])
         axes.set_ylim(len(cases) - 0.4, -0.6)
         reach = max(max(counts[0] + counts[2], counts[1]) for counts in moved.values())
         axes.set_xlim(-max(1, max(counts[1] for counts in moved.values())) * 1.15, reach * 1.1)
@@ -190,12 +193,16 @@ def _flips(board: Board) -> Chart | None:
 
 
 def _short(name: str) -> str:
+    """A name as a label: one line, of characters that XML can hold, with its end if it is long."""
+    name = printable(name)
     return name if len(name) <= _LONGEST_NAME else "…" + name[1 - _LONGEST_NAME :]
 
 
 def _svg(prefix: str, size: tuple[float, float], draw: Callable[[Axes], None]) -> str:
     """One figure as an SVG element whose ids begin with `prefix` and whose colours are the page's."""
-    with rc_context(_SETTINGS):
+    with rc_context(_SETTINGS), warnings.catch_warnings():
+        # The page's own fonts draw the text; matplotlib's only measure it.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         figure = Figure(figsize=size, layout="constrained")
         figure.patch.set_visible(False)
         axes = figure.add_subplot()

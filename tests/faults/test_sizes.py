@@ -103,7 +103,7 @@ def test_a_log_of_200_mb_is_read_in_little_memory_and_torn_wherever_it_ends(tmp_
     data = path.read_bytes()
     path.write_bytes(data[: len(data) * 2 // 3])
     reader = RunReader(path, wanted=frozenset())
-    assert list(reader) == []
+    assert len(list(reader)) == 1, "the first event is always wanted"
     assert reader.end is not None
     assert reader.end.state == "interrupted"
     assert 100 * MB < reader.end.raw_bytes < 160 * MB
