@@ -60,10 +60,11 @@ def regrade(
     """Grade recorded runs again, without a model call, and show what moved.
 
     Appends a grade file and a receipt to each campaign; the logs are only read. Interrupted and invalid runs are
-    counted, not graded. Exit 1 if a log could not be trusted or the grader failed on a run.
+    counted, not graded. Of several campaigns, one without a run that meets --where is left alone. Exit 1 if a log
+    could not be trusted or the grader failed on a run.
     """
     from replay.graders import load
-    from replay.regrade import Options, campaigns
+    from replay.regrade import NoneSelected, Options, campaigns
     from replay.regrade import regrade as regrade_one
 
     directories = campaigns(paths)
@@ -71,12 +72,20 @@ def regrade(
     options = Options(rubric=rubric, pack=pack, where=where, jobs=jobs)
     done = []
     for directory in directories:
-        with output.writing(directory):
-            result = regrade_one(directory, loaded, options, output.print_note)
+        try:
+            with output.writing(directory):
+                result = regrade_one(directory, loaded, options, output.print_note)
+        except NoneSelected as nothing:
+            if len(directories) == 1:
+                raise
+            output.print_note(str(nothing).partition(";")[0])
+            continue
         done.append(result)
         _tell(result)
         if not as_json:
             _show(result, {change.id: change.title for change in loaded.changes})
+    if not done:
+        raise NoneSelected(f"--where: no run of these {len(directories)} campaigns meets {where!r}")
     if as_json:
         output.print_json(done)
     if not all(result.clean for result in done):

@@ -92,16 +92,29 @@ def campaigns(paths: Sequence[Path]) -> list[Path]:
     return list(found.values())
 
 
+class NoneSelected(UsageError):
+    """No run of a campaign meets the condition."""
+
+
 def select(directory: Path, logs: Sequence[LogRef], where: str) -> list[LogRef]:
-    """The logs whose row in the SQL view `runs` meets a condition. Raises `UsageError` if none does."""
+    """The logs whose row in the SQL view `runs` meets a condition.
+
+    Raises `NoneSelected` if none does, and `UsageError` for what is not one condition over `runs`.
+    """
+    from replay.sql.errors import check_condition, of_condition
     from replay.sql.session import Session
 
+    check_condition(where)
     with Session([directory]) as session:
-        answer = session.query(f"SELECT run_id FROM runs WHERE (\n{where}\n)")
-        wanted = {run_id for (run_id,) in answer.rows()}
+        try:
+            # The condition begins in the first line, so that a line that is told is one of the condition.
+            answer = session.query(f"SELECT run_id FROM runs WHERE ({where}\n)")
+            wanted = {run_id for (run_id,) in answer.rows()}
+        except UsageError as error:
+            raise of_condition(error) from None
     chosen = [log for log in logs if log.run_id in wanted]
     if not chosen:
-        raise UsageError(f"--where: no run of {directory} meets {where!r}; look at them with korvid-replay ls")
+        raise NoneSelected(f"--where: no run of {directory} meets {where!r}; look at them with korvid-replay ls")
     return chosen
 
 
