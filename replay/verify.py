@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -176,10 +177,8 @@ class _Derived:
         manifest = self._log.directory / MANIFEST
         if not manifest.is_file():
             return
-        try:
-            campaign = json.loads(manifest.read_bytes()).get("campaign_id")
-        except (ValueError, AttributeError):
-            raise LogError(f"{manifest}: not a campaign manifest; restore it from a copy") from None
+        found = manifest.stat()
+        campaign = _campaign_of(manifest, found.st_ino, found.st_mtime_ns, found.st_size)
         if campaign != event.campaign_id:
             raise LogError(f"event 0: this run belongs to campaign {event.campaign_id}, not to {campaign}")
 
@@ -204,6 +203,15 @@ class _Derived:
             raise LogError(
                 f"event {event.seq}: the body of request {event.request} has SHA-256 {derived}, not {event.body_sha256}"
             )
+
+
+@lru_cache(maxsize=4)
+def _campaign_of(manifest: Path, *_: int) -> object:
+    """The campaign id in a manifest, read once while the file is the same: it names every case, and each run asks."""
+    try:
+        return json.loads(manifest.read_bytes()).get("campaign_id")
+    except (ValueError, AttributeError, RecursionError):
+        raise LogError(f"{manifest}: not a campaign manifest; restore it from a copy") from None
 
 
 def _expect(seq: int, name: str, found: int, expected: int) -> None:

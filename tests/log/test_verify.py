@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from replay.reader import whole_lines
-from replay.verify import verify_run
+from replay.verify import verify, verify_run
 from tests.builders import finished_log
 
 
@@ -49,3 +49,21 @@ def test_a_line_without_end_of_depth_is_corrupt_and_no_crash(tmp_path: Path) -> 
     for kind in (b"dream", b"tool_result"):
         deep = b'{"type":"%b","seq":9,"t":9,"x":%b}\n' % (kind, b"[" * 100_000 + b"]" * 100_000)
         assert verify_run(rewritten(log, [*lines, deep])).state == "corrupt"
+
+
+def test_the_manifest_is_read_once_for_all_runs_and_again_once_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        finished_log(tmp_path / "runs", f"case-r{number}-abc", results=1)
+    manifest = tmp_path / "campaign.json"
+    manifest.write_text('{"campaign_id": "c-abc"}')
+    read: list[Path] = []
+    read_bytes = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
+    assert {check.state for check in verify(tmp_path)} == {"complete"}
+    assert read.count(manifest) == 1
+    manifest.write_text('{"campaign_id": "c-other"}')
+    assert {check.state for check in verify(tmp_path)} == {"corrupt"}
+    manifest.write_text("[" * 100_000)
+    assert all("not a campaign manifest" in check.detail for check in verify(tmp_path))
