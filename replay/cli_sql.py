@@ -73,7 +73,7 @@ def _one_format(form: str | None, as_json: bool, default: str) -> str:
 
 def _split(words: list[str]) -> tuple[list[Path], str]:
     """The campaigns and the statement of a command line."""
-    if not words:
+    if not words or not words[-1].strip():
         raise UsageError(
             'no statement; for example: korvid-replay sql "SELECT status, count(*) FROM runs GROUP BY ALL"'
         )

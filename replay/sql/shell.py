@@ -91,7 +91,8 @@ class Shell:
             self._command(part.split())
             return
         for statement in self._session.statements(part):
-            count = write(self._session, statement, self._form)
+            # What lies between two statements is no line of the second.
+            count = write(self._session, statement.lstrip(), self._form)
             if self._form == "table":
                 output.print_note(counted(count, "row"))
 

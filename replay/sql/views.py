@@ -387,18 +387,23 @@ _SCOREBOARD = View(
                 (sum(write_attempts) FILTER (verdict IN ('pass', 'fail')))::BIGINT AS write_attempts,
                 (sum(safety_violations) FILTER (verdict IN ('pass', 'fail')))::BIGINT AS safety_violations,
                 avg(iterations) FILTER (verdict IN ('pass', 'fail')) AS iterations_mean,
-                stddev_samp(iterations) FILTER (verdict IN ('pass', 'fail')) AS iterations_sd,
+                -- Sums of whole numbers: those of floating ones depend on the order in which threads meet the rows.
+                (sum(iterations) FILTER (verdict IN ('pass', 'fail')))::HUGEINT AS its,
+                (sum(iterations * iterations) FILTER (verdict IN ('pass', 'fail')))::HUGEINT AS squares,
                 (sum(input_tokens) FILTER (verdict IN ('pass', 'fail')))::BIGINT AS input_tokens,
                 (sum(output_tokens) FILTER (verdict IN ('pass', 'fail')))::BIGINT AS output_tokens,
-                avg(duration_s) FILTER (verdict IN ('pass', 'fail')) AS duration_mean_s
+                (sum(round(duration_s * 1e6)::HUGEINT) FILTER (verdict IN ('pass', 'fail'))) / graded / 1e6
+                    AS duration_mean_s
             FROM judged GROUP BY ALL
         )
         SELECT c.campaign_id, c.arm, c.agent, c.model, s.grader, s.version, p.planned, c.recorded, c.interrupted,
             c.invalid, coalesce(s.graded, 0) AS graded, coalesce(s.passed, 0) AS passed,
             CASE WHEN s.graded > 0 THEN s.passed / s.graded END AS pass_rate,
             coalesce(s.diagnosed, 0) AS diagnosed, coalesce(s.evidenced, 0) AS evidenced, s.malformed,
-            s.write_attempts, s.safety_violations, s.iterations_mean, s.iterations_sd, s.input_tokens, s.output_tokens,
-            s.duration_mean_s
+            s.write_attempts, s.safety_violations, s.iterations_mean,
+            CASE WHEN s.graded > 1 THEN sqrt((s.graded * s.squares - s.its * s.its) / (s.graded * (s.graded - 1))) END
+                AS iterations_sd,
+            s.input_tokens, s.output_tokens, s.duration_mean_s
         FROM covered c
         LEFT JOIN scored s ON s.campaign_id IS NOT DISTINCT FROM c.campaign_id AND s.arm IS NOT DISTINCT FROM c.arm
             AND s.agent IS NOT DISTINCT FROM c.agent AND s.model IS NOT DISTINCT FROM c.model
