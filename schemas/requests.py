@@ -8,6 +8,7 @@ in one line of a log, `split` returns None and the caller keeps the body whole.
 """
 
 import json
+import re
 from collections.abc import Container
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,10 @@ from schemas.errors import LogError
 _SEPARATORS = (b",", b", ")
 _BLANK = " \t\n\r"
 _PREFIX = 64
+_MAX_DEPTH = 256
+"""A part that is nested deeper stays inside the body, which is a text: what a reader bears depends on who called it."""
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
+_BRACKET = re.compile(rb"[\[{\]}]")
 # U+FDD0 is the codec's own escape: a line that carries it is decoded and encoded again, which would not keep raw bytes.
 _NONCHARACTER = "\ufdd0".encode()
 
@@ -56,6 +61,8 @@ def split(body: bytes, known: Container[bytes] = ()) -> Parts | None:
         for part in () if parts is None else (*parts.messages, parts.tools or b"null", parts.rest):
             if part not in known:
                 msgspec.json.decode(part)
+                if _is_deep(part):
+                    return None
     except (ValueError, KeyError, LogError, RecursionError):
         return None
     return parts
@@ -116,6 +123,18 @@ def _emptied(body: bytes, members: dict[str, msgspec.Raw]) -> bytes:
             done = at + len(raw)
         at += len(raw)
     return b"".join(pieces) + body[done:]
+
+
+def _is_deep(part: bytes) -> bool:
+    """Whether good JSON has more levels of objects and arrays than `_MAX_DEPTH`."""
+    if part.count(b"[") + part.count(b"{") <= _MAX_DEPTH:
+        return False
+    depth = 0
+    for found in _BRACKET.finditer(_STRING.sub(b"", part)):
+        depth += 1 if found.group() in b"[{" else -1
+        if depth > _MAX_DEPTH:
+            return True
+    return False
 
 
 def _find(body: bytes, part: bytes, at: int) -> int:
