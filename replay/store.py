@@ -71,6 +71,7 @@ class GradeStore:
         except OSError as error:
             raise WorkError(f"{self.grades}: cannot write grades there: {error.strerror}") from None
         self._connection: duckdb.DuckDBPyConnection | None = None
+        self._memory_mb = _MEMORY_MB
 
     def __enter__(self) -> "GradeStore":
         return self
@@ -110,7 +111,9 @@ class GradeStore:
         path = self.scratch / "new.parquet"
         ordered, longest = _in_order(spooled, self.scratch / "ordered.ndjson")
         longest = max(_MIN_OBJECT, longest)
-        self._execute(f"SET memory_limit = '{_MEMORY_MB + (longest >> 18)}MB'")
+        # For reading and writing, and for the connections that look at the rows afterwards.
+        self._memory_mb = _MEMORY_MB + (longest >> 18)
+        self._execute(f"SET memory_limit = '{self._memory_mb}MB'")
         columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in COLUMNS.items())
         names = ", ".join(COLUMNS)
         self._execute(
@@ -210,7 +213,7 @@ class GradeStore:
             spill = self.scratch / "spill"
             for setting in (
                 "threads = 1",
-                f"memory_limit = '{_MEMORY_MB}MB'",
+                f"memory_limit = '{self._memory_mb}MB'",
                 f"temp_directory = {_text(str(spill))}",
                 "python_enable_replacements = false",
                 "enable_progress_bar = false",
