@@ -39,10 +39,16 @@ def is_campaign(path: Path) -> bool:
 def logs_in(directory: Path) -> list[LogRef]:
     """All logs of one campaign: the sealed ones in order of their file, then those in files of their own, by name.
 
-    Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing.
+    Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing, or if `runs/` cannot be
+    read.
     """
     runs = directory / RUNS
-    names = os.listdir(runs) if runs.is_dir() else []
+    try:
+        names = os.listdir(runs)
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    except OSError as error:
+        raise LogError(f"{runs}: cannot read the directory: {error.strerror}; make it readable") from None
     files = [LogRef(runs, name) for name in sorted(names) if name.endswith(LOG_SUFFIX)]
     if is_sealed(directory):
         sealed = sealed_logs(directory)

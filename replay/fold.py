@@ -132,7 +132,7 @@ def _quick(lines: Iterable[tuple[bytes, bytes]]) -> "Iterator[Event | _Start]":
     for kind, line in lines:
         try:
             event = _DECODERS[kind].decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise LogError(f"not a valid {kind.decode()}: {error}; nothing in it can be trusted") from None
         if isinstance(event, _RawStart):
             _check_stimulus(bytes(event.stimulus), event.stimulus_sha256)
@@ -166,14 +166,22 @@ def _start(event: "_RawStart | RunStarted", rubric: Rubric, tools: tuple[str, ..
 
 @lru_cache(maxsize=_CASES_KEPT)
 def _check_stimulus(wire: bytes, recorded: str) -> None:
-    _check_digest("stimulus", _stimulus_digest(msgspec.json.decode(wire)), recorded)
+    _check_digest("stimulus", _stimulus_digest(_plain("stimulus", wire)), recorded)
 
 
 @lru_cache(maxsize=_CASES_KEPT)
 def _checked_rubric(wire: bytes, recorded: str) -> Rubric:
-    rubric = _rubric(msgspec.json.decode(wire))
+    rubric = _rubric(_plain("rubric", wire))
     _check_digest("rubric", rubric_digest(rubric), recorded)
     return rubric
+
+
+def _plain(name: str, wire: bytes) -> Any:
+    """The value of a part that was left as it lies, and of which only the shape has been looked at so far."""
+    try:
+        return msgspec.json.decode(wire)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise LogError(f"event 0: the recorded {name} does not read: {error}") from None
 
 
 def _stimulus_digest(wire: dict[str, Any]) -> str:

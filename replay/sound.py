@@ -8,6 +8,7 @@ either taken whole here or not at all, so the two never disagree on what can be 
 
 import hashlib
 import os
+import stat
 from functools import cache
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def read_sound(log: LogRef | Path, wanted: frozenset[bytes]) -> SoundLog | None:
     digest = hashlib.sha256(view[:closing])
     try:
         last = _last.decode(view[closing:])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if last.sha256 != digest.hexdigest() or last.events != count or not _is_current(lines[0][1]):
         return None
@@ -73,7 +74,9 @@ def read_sound(log: LogRef | Path, wanted: frozenset[bytes]) -> SoundLog | None:
 def _decompressed(path: Path) -> bytes | None:
     try:
         with open(path, "rb", buffering=0) as file:
-            if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+            status = os.fstat(file.fileno())
+            # A link to a device has no size and may have no end.
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
                 return None
             packed = file.readall()
     except OSError:

@@ -132,7 +132,7 @@ def _taken_apart(sound: SoundLog, wanted: frozenset[str]) -> Scanned | None:
             if (name := kind.decode()) in lines:
                 lines[name].append(line)
         finish = _finished.decode(sound.lines[-1][1])
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     assert facts is not None
     facts.status, facts.status_reason = finish.status, finish.reason
