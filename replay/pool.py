@@ -9,6 +9,7 @@ results.
 import gc
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -64,7 +65,7 @@ class _Counter:
 
     def __init__(self, taken: Any = None, done: Any = None) -> None:
         self._taken, self._done = taken, done
-        self._parent = os.getppid()
+        self._parent = multiprocessing.parent_process()
         self._local = [0, 0]
 
     def take(self) -> int:
@@ -72,7 +73,7 @@ class _Counter:
         if self._taken is None:
             self._local[0] += _BATCH
             return self._local[0] - _BATCH
-        if os.getppid() != self._parent:
+        if self._parent is not None and os.getppid() != self._parent.pid:
             return sys.maxsize
         with self._taken.get_lock():
             self._taken.value += _BATCH
@@ -131,6 +132,8 @@ class _Failure(msgspec.Struct):
 
 def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken: Any, done: Any) -> None:
     """The main function of a worker process: a failure of ours is written down for the parent."""
+    # Ctrl-C reaches every process of the terminal. The parent is the one that ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _serve(number, logs, work, spool, _Counter(taken, done), None)
     except KorvidError as error:
@@ -170,8 +173,9 @@ def _wait(workers: Sequence[Any], spool: Path, done: Any, progress: Progress | N
     while any(worker.is_alive() for worker in workers):
         if progress is not None:
             progress(int(done.value))
-        if emitted(spool, "failure"):
-            return
+        # What a killed worker held is lost; if that is the lock of the counter, the others wait for it forever.
+        if emitted(spool, "failure") or any(worker.exitcode for worker in workers):
+            break
         for worker in workers:
             worker.join(_POLL_S / len(workers))
     for worker in workers:
