@@ -132,8 +132,6 @@ class _Failure(msgspec.Struct):
 
 def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken: Any, done: Any) -> None:
     """The main function of a worker process: a failure of ours is written down for the parent."""
-    # Ctrl-C reaches every process of the terminal. The parent is the one that ends the others.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _serve(number, logs, work, spool, _Counter(taken, done), None)
     except KorvidError as error:
@@ -148,18 +146,28 @@ def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, pr
         context.Process(target=_worker, args=(number, logs, work, spool, taken, done), daemon=True)
         for number in range(jobs)
     ]
-    with lifted():
-        for worker in workers:
-            worker.start()
     try:
+        with lifted(), _without_ctrl_c():
+            for worker in workers:
+                worker.start()
         _wait(workers, spool, done, progress)
     finally:
-        for worker in workers:
+        for worker in (one for one in workers if one.pid is not None):
             if worker.is_alive():
                 worker.terminate()
             worker.join()
             worker.close()
     _raise_failure(spool)
+
+
+@contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Processes that begin within the block never see Ctrl-C, which reaches all of a terminal: the parent ends them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _context() -> Any:

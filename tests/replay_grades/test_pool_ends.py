@@ -53,25 +53,44 @@ class Waits(msgspec.Struct, frozen=True):
         return handle
 
 
+class BeginsSlowly:
+    """Says through a named pipe that a fresh process has begun to read its work, which never comes to an end."""
+
+    def __init__(self, pipe: Path) -> None:
+        self._pipe = pipe
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (never_read, (self._pipe,))
+
+    def open(self) -> Handler:
+        """Not reached."""
+        raise AssertionError
+
+
+def never_read(pipe: Path) -> None:
+    pipe.write_bytes(b".")
+    signal.pause()
+
+
 def test_a_killed_worker_ends_the_work_although_the_others_wait_forever(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="ended with -9"):
         each_log(LOGS, OneDies(tmp_path / "first"), tmp_path, jobs=2)
 
 
-@pytest.mark.parametrize("start", ["fork", "spawn"])
-def test_ctrl_c_ends_all_workers_and_none_prints_a_traceback(start: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("start", "work"), [("fork", "Waits"), ("spawn", "Waits"), ("spawn", "BeginsSlowly")])
+def test_ctrl_c_ends_all_workers_and_none_prints_a_traceback(start: str, work: str, tmp_path: Path) -> None:
     # A shell that starts something in the background has Ctrl-C ignored there, and so may whatever runs the tests.
     script = f"""
 import multiprocessing, signal, sys
 from pathlib import Path
 from replay import pool
-from tests.replay_grades.test_pool_ends import LOGS, Waits
+from tests.replay_grades.test_pool_ends import LOGS, {work}
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     pool._context = lambda: multiprocessing.get_context({start!r})
     spool = Path(sys.argv[1])
     try:
-        pool.each_log(LOGS, Waits(spool / "begun"), spool, jobs=2)
+        pool.each_log(LOGS, {work}(spool / "begun"), spool, jobs=2)
     except KeyboardInterrupt:
         sys.exit(130)
 """
