@@ -81,18 +81,13 @@ def _decompressed(path: Path) -> bytes | None:
             packed = file.readall()
     except OSError:
         return None
-    frame = _decompressor().decompressobj()
+    # One a log: two threads must not share one, and zstd ends the process if they do.
+    frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
     try:
         data = frame.decompress(packed)
     except zstandard.ZstdError:
         return None
     return data if frame.eof and not frame.unused_data and len(data) <= _MAX_RAW_BYTES else None
-
-
-@cache
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """One a process: making one costs as much as decompressing a small log."""
-    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
 
 
 def _sealed(log: LogRef) -> bytes | None:
