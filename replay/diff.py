@@ -14,11 +14,11 @@ import msgspec
 
 from replay.campaigns import run_files
 from replay.graders import DEFAULT, LoadedGrader, load
-from replay.grades import encoded
 from replay.importing.published import CLAIMS_ONLY, claims_of, is_published, source_of
 from replay.logref import LogRef
 from replay.pool import Bar, Emit, Handler, each_log, emitted
-from replay.work import CORRUPT, FLIP, GraderRef, cause, folded, graded, ref
+from replay.unicode import encode_json
+from replay.work import CORRUPT, FLIP, Folds, GraderRef, cause, graded, ref
 from schemas.errors import UsageError
 from schemas.grades import Cause, Corrupt
 from schemas.recorded import RecordedRun
@@ -98,17 +98,17 @@ class DiffWork(msgspec.Struct, frozen=True):
 
     def open(self) -> Handler:
         """The handler of one log."""
-        before, after = self.before.load(), self.after.load()
+        before, after, folds = self.before.load(), self.after.load(), Folds()
 
         def handle(log: LogRef, emit: Emit) -> None:
-            run = folded(log, emit)
+            run = folds.run(log, emit)
             if run is None:
                 return
-            emit(READ, encoded(run.published.grader if run.published else None) + b"\n")
+            emit(READ, encode_json(run.published.grader if run.published else None) + b"\n")
             old, _ = graded(run, before, None)
             new, _ = graded(run, after, None)
             if old.verdict != new.verdict:
-                emit(FLIP, encoded(_moved(run, before, after, old, new)) + b"\n")
+                emit(FLIP, encode_json(_moved(run, before, after, old, new)) + b"\n")
 
         return handle
 

@@ -36,6 +36,7 @@ from schemas.events import (
 )
 from schemas.imported import Imported
 from schemas.recorded import RecordedCall, RecordedRun, RecordedTurn
+from schemas.words import counted
 
 WANTED = frozenset(
     (b"run_started", b"turn_started", b"tool_call", b"tool_result", b"screen_action", b"turn_finished", b"run_finished")
@@ -248,6 +249,8 @@ def _folded(log: LogRef, events: "Iterable[Event | Unknown | _Start]", sha256: s
     assert start is not None
     _check_identity(log, start)
     _check_calls(turns, results, start, whole)
+    if whole and finished is not None and finished.status == "completed":
+        _check_turns(turns, start, finished)
     return RecordedRun(
         campaign_id=start.campaign_id,
         run_id=start.run_id,
@@ -288,8 +291,28 @@ def _check_calls(turns: dict[int, _Turn], results: dict[int, ToolResult], start:
         # A run that ended early (stopped, or failed by its provider) may leave its last turn open.
         if turn.finished is None or turn.finished.outcome == "interrupted":
             continue
+        count = turn.finished.tool_calls
+        _expect(
+            count == len(turn.calls),
+            turn.finished,
+            f"turn {turn.finished.turn} counts {counted(count, 'call')}, the log has {len(turn.calls)}: "
+            "an event is missing",
+        )
         for call in turn.calls:
             _expect(call.call in results, call, f"call {call.call} has no tool_result: the event is missing")
+
+
+def _check_turns(turns: dict[int, _Turn], start: _Start, finished: RunFinished) -> None:
+    """A completed run has every turn of its rubric (where one is recorded), started and finished."""
+    asked = len(start.rubric.turns) or len(turns)
+    for number in range(1, max(asked, *turns, 0) + 1):
+        turn = turns.get(number)
+        _expect(
+            turn is not None and turn.finished is not None,
+            finished,
+            f"the run is completed and turn {number} has no {'turn_started' if turn is None else 'turn_finished'}: "
+            "the event is missing",
+        )
 
 
 def _expect(holds: bool, event: Event, problem: str) -> None:

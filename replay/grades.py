@@ -4,18 +4,15 @@ What the harness or the provider broke is never handed to a grader of strangers;
 themselves. A grader that fails on a run does not stop the others: the row says `not_gradable: grader_error`.
 """
 
-from typing import Any
-
 import msgspec
 
 from replay.graders import LoadedGrader
+from replay.unicode import encode_json
 from schemas.cases import Rubric
 from schemas.errors import WorkError
 from schemas.grades import CASE_MISSING, GRADER_ERROR, RUBRIC_NOT_RECORDED, STIMULUS_CHANGED, GradeRow, RubricChoice
 from schemas.recorded import RecordedRun
 from schemas.verdicts import Counts, TurnVerdict, Verdict
-
-_encoder = msgspec.json.Encoder()
 
 
 class CurrentCase(msgspec.Struct, frozen=True):
@@ -123,26 +120,8 @@ def row(run: RecordedRun, found: Basis, grader: LoadedGrader, verdict: Verdict) 
         duration_s=run.duration_s,
         citation_precision=precision,
         citation_coverage=coverage,
-        explanation=encoded(verdict).decode(),
+        explanation=encode_json(verdict).decode(),
     )
-
-
-def encoded(value: Any) -> bytes:
-    """A struct as JSON. A lone surrogate, which a model can emit and JSON cannot carry, becomes U+FFFD."""
-    try:
-        return _encoder.encode(value)
-    except UnicodeEncodeError:
-        return _encoder.encode(_well_formed(msgspec.to_builtins(value)))
-
-
-def _well_formed(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {key: _well_formed(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_well_formed(item) for item in value]
-    return value
 
 
 def _not_gradable(run: RecordedRun) -> Verdict:

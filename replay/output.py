@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from replay.unicode import encode_json
 from schemas.errors import KorvidError, WorkError
 
 _KEPT = "\t\u200c\u200d"
@@ -120,14 +121,6 @@ def print_json(value: Any) -> None:
     print_bytes(msgspec.json.format(encode_json(value), indent=2) + b"\n")
 
 
-def encode_json(value: Any) -> bytes:
-    """`value` as JSON."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_well_formed(msgspec.to_builtins(value)))
-
-
 def print_bytes(data: bytes) -> None:
     """Raw bytes on stdout."""
     sys.stdout.buffer.write(data)
@@ -184,13 +177,3 @@ def _cell(value: Any) -> str:
 
 def _is_number(text: str) -> bool:
     return text == "-" or text.replace(".", "", 1).replace("-", "", 1).isdigit()
-
-
-def _well_formed(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_well_formed(item) for item in value]
-    return value

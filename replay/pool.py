@@ -131,12 +131,23 @@ class _Failure(msgspec.Struct):
 
 
 def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken: Any, done: Any) -> None:
-    """The main function of a worker process: a failure of ours is written down for the parent."""
+    """The main function of a worker process: a failure of ours, or of the disk, is written down for the parent."""
     try:
         _serve(number, logs, work, spool, _Counter(taken, done), None)
     except KorvidError as error:
-        failure = _Failure(error.exit_code, str(error))
-        (spool / f"{number}.failure").write_bytes(msgspec.json.encode(failure))
+        _write_failure(spool, number, error.exit_code, str(error))
+    except OSError as error:
+        _write_failure(spool, number, WorkError.exit_code, f"{error.filename or spool}: {error.strerror or error}")
+
+
+def _write_failure(spool: Path, number: int, exit_code: int, message: str) -> None:
+    """On a full disk the message may not find room; that the worker failed is told by its exit code then."""
+    failed = spool / f"{number}.failure"
+    try:
+        failed.write_bytes(msgspec.json.encode(_Failure(exit_code, message)))
+    except OSError:
+        failed.unlink(missing_ok=True)
+        sys.exit(1)
 
 
 def _in_processes(logs: Sequence[LogRef], work: Work, spool: Path, jobs: int, progress: Progress | None) -> None:

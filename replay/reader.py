@@ -5,6 +5,7 @@ whose digest holds), `interrupted` (a clean prefix of a log) or `corrupt`. A dig
 that must not act on wrong bytes (a grader, a transcript) uses nothing before it has seen that `end` is not `corrupt`.
 """
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -18,7 +19,10 @@ from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
 from schemas.words import counted
 
-_CHUNK = 65_536
+_CHUNK = 16_384
+"""Bytes of a file that are decompressed at once: what a few crafted ones can come to is limited with it."""
+MAX_LINE_BYTES = 256 << 20
+"""A longer line is not read on: it would have to be held in memory, and a small file can claim to hold one."""
 _MAX_WINDOW = 1 << 27
 """128 MiB: the largest window a zstd level can ask for, so that a damaged header cannot ask for more."""
 
@@ -113,7 +117,7 @@ class RunReader:
         )
 
     def _lines(self) -> Iterator[bytes]:
-        for line in lines_of(self._decompressed()):
+        for line in lines_of(self._decompressed(), MAX_LINE_BYTES):
             if not line.endswith(b"\n"):
                 raise _Torn
             yield line
@@ -176,18 +180,23 @@ def read_all(log: LogRef | Path) -> tuple[list[Record], End]:
     return records, end
 
 
-def lines_of(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Bytes in pieces as lines, newline included; what follows the last newline comes last, without one."""
+def lines_of(pieces: Iterable[bytes], longest: int = sys.maxsize) -> Iterator[bytes]:
+    """Bytes in pieces as lines, newline included; what follows the last newline comes last, without one.
+
+    Raises `LogError` once a line is longer than `longest` bytes.
+    """
     pending: list[bytes] = []
+    size = 0
     for data in pieces:
-        if b"\n" not in data:
-            pending.append(data)
-            continue
-        first, *rest = data.split(b"\n")
-        pending.append(first)
-        for tail in rest:
-            yield b"".join(pending) + b"\n"
-            pending = [tail]
+        # The last part is not ended yet, and may be empty.
+        for number, part in enumerate(data.split(b"\n")):
+            if number:
+                yield b"".join(pending) + b"\n"
+                pending, size = [], 0
+            size += len(part)
+            if size > longest:
+                raise LogError(f"an event is longer than {longest >> 20} MiB, more than is read")
+            pending.append(part)
     if any(pending):
         yield b"".join(pending)
 

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PREFIX = ".regrade-"
+INDEX_PREFIX = ".index-"
+"""Of the directory in which an index is built. No lock is held for it: whoever loses it builds again."""
 
 
 @contextmanager

@@ -23,12 +23,15 @@ from schemas.events import SCHEMA_VERSION
 MAX_FILE_BYTES = 1 << 20
 """A larger file is streamed: regrading shall stay within a fixed memory whatever one run came to."""
 _MAX_RAW_BYTES = 64 << 20
+_CHUNK = 1 << 14
+"""Bytes that are decompressed at once: what a few crafted ones can come to is limited with it."""
 _MAX_WINDOW = 1 << 27
 _ESCAPE = "\ufdd0".encode()
 _HEAD = b'{"type":"'
 _FIRST_TYPE = b"run_started"
 _LAST_TYPE = b"run_finished"
 _BRACE = ord("}")
+_DIGITS = frozenset(b"0123456789")
 
 
 class SoundLog(msgspec.Struct, frozen=True):
@@ -83,11 +86,18 @@ def _decompressed(path: Path) -> bytes | None:
         return None
     # One a log: two threads must not share one, and zstd ends the process if they do.
     frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    pieces: list[bytes] = []
+    size = 0
     try:
-        data = frame.decompress(packed)
+        for at in range(0, len(packed), _CHUNK):
+            pieces.append(frame.decompress(packed[at : at + _CHUNK]))
+            size += len(pieces[-1])
+            if size > _MAX_RAW_BYTES or frame.eof:
+                break
     except zstandard.ZstdError:
         return None
-    return data if frame.eof and not frame.unused_data and len(data) <= _MAX_RAW_BYTES else None
+    whole = frame.eof and not frame.unused_data and at + _CHUNK >= len(packed) and size <= _MAX_RAW_BYTES
+    return b"".join(pieces) if whole else None
 
 
 def _sealed(log: LogRef) -> bytes | None:
@@ -112,7 +122,7 @@ def _in_order(data: bytes, wanted: frozenset[bytes]) -> tuple[list[tuple[bytes, 
         at = data.find(b"\n", start) + 1
         if not data.startswith(_HEAD, start) or not data.startswith(_numbered(number), end):
             return None
-        if data[at - 2] != _BRACE or end > at:
+        if data[at - 2] != _BRACE or end > at or data[end + len(_numbered(number))] not in _DIGITS:
             return None
         kind = data[start + len(_HEAD) : end]
         if kind in wanted:
@@ -126,7 +136,7 @@ def _in_order(data: bytes, wanted: frozenset[bytes]) -> tuple[list[tuple[bytes, 
 @cache
 def _numbered(number: int) -> bytes:
     """How a line goes on after its type; a campaign's runs share the numbers, and a run has at most some thousands."""
-    return b'","seq":%d,' % number
+    return b'","seq":%d,"t":' % number
 
 
 def _is_current(first: bytes) -> bool:

@@ -6,14 +6,18 @@ grade row), `corrupt` (a log that was refused), `broken` (a grader that raised),
 or what differs).
 """
 
+from pathlib import Path
+
 import msgspec
 
 from replay.attribute import GRADER, RUBRIC, responsible
 from replay.fold import fold
 from replay.graders import LoadedGrader, expect_digest
-from replay.grades import CurrentCase, GraderFailure, basis, encoded, row, verdict_of, without_basis
+from replay.grades import CurrentCase, GraderFailure, basis, row, verdict_of, without_basis
 from replay.logref import LogRef
 from replay.pool import Emit, Handler
+from replay.sealed import manifest_campaign_id
+from replay.unicode import encode_json
 from schemas.errors import LogError
 from schemas.grades import Cause, Corrupt
 from schemas.recorded import RecordedRun
@@ -46,17 +50,17 @@ class GradeWork(msgspec.Struct, frozen=True):
 
     def open(self) -> Handler:
         """The handler of one log."""
-        grader = self.grader.load()
+        grader, folds = self.grader.load(), Folds()
 
         def handle(log: LogRef, emit: Emit) -> None:
-            run = folded(log, emit)
+            run = folds.run(log, emit)
             if run is None:
                 return
             found = basis(run, self.current)
             verdict, failure = graded(run, grader, self.current)
             if failure is not None:
-                emit(BROKEN, encoded(failure) + b"\n")
-            emit(ROW, encoded(row(run, found, grader, verdict)) + b"\n")
+                emit(BROKEN, encode_json(failure) + b"\n")
+            emit(ROW, encode_json(row(run, found, grader, verdict)) + b"\n")
 
         return handle
 
@@ -87,16 +91,16 @@ class CauseWork(msgspec.Struct, frozen=True):
 
     def open(self) -> Handler:
         """The handler of one log."""
-        grader = self.grader.load()
+        grader, folds = self.grader.load(), Folds()
 
         def handle(log: LogRef, emit: Emit) -> None:
-            run = folded(log, emit)
+            run = folds.run(log, emit)
             if run is not None:
                 earlier = self.moved[run.run_id]
                 before = (earlier.version, self.current if earlier.current_rubric else None)
                 after = (grader.version, self.current if self.with_current else None)
                 found = cause(run, grader, before, after, (earlier.before, earlier.after))
-                emit(FLIP, encoded(Moved(run.run_id, found)) + b"\n")
+                emit(FLIP, encode_json(Moved(run.run_id, found)) + b"\n")
 
         return handle
 
@@ -105,14 +109,29 @@ Side = tuple[int, dict[str, CurrentCase] | None]
 """A version and the current rubrics, if those are used."""
 
 
-def folded(log: LogRef, emit: Emit) -> RecordedRun | None:
-    """The run of a log; a log that cannot be trusted is emitted as `corrupt` and gives None."""
-    try:
-        return fold(log)
-    except LogError as error:
-        reason = str(error).removeprefix(f"{log}: ")
-        emit(CORRUPT, encoded(Corrupt(file=log.name, reason=reason)) + b"\n")
-        return None
+class Folds:
+    """Folds logs to runs, each checked against the manifest of its campaign, which is read once."""
+
+    def __init__(self) -> None:
+        self._campaigns: dict[Path, str | None] = {}
+
+    def run(self, log: LogRef, emit: Emit) -> RecordedRun | None:
+        """The run of a log; a log that cannot be trusted is emitted as `corrupt` and gives None.
+
+        Raises `LogError` if the manifest does not read.
+        """
+        if log.folder not in self._campaigns:
+            self._campaigns[log.folder] = manifest_campaign_id(log.directory)
+        campaign = self._campaigns[log.folder]
+        try:
+            run = fold(log)
+            if campaign is not None and run.campaign_id != campaign:
+                raise LogError(f"event 0: this run belongs to campaign {run.campaign_id}, not to {campaign}")
+        except LogError as error:
+            reason = str(error).removeprefix(f"{log}: ")
+            emit(CORRUPT, encode_json(Corrupt(file=log.name, reason=reason)) + b"\n")
+            return None
+        return run
 
 
 def graded(

@@ -11,7 +11,7 @@ from schemas import codec, upcast
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
 
-_ENVELOPE = re.compile(rb'\{"type":"([a-z_]+)","seq":([0-9]+),')
+_ENVELOPE = re.compile(rb'\{"type":"([a-z_]+)","seq":([0-9]+),"t":[0-9]')
 
 
 class LineChain:
@@ -63,6 +63,8 @@ class LineChain:
     def _check(self, event: Event | Unknown) -> None:
         if event.seq != self.events:
             raise LogError(f"event number {self.events} is missing: found seq {event.seq}")
+        if event.t < 0:
+            raise LogError(f"event {event.seq} has no time")
         if (self.events == 0) != isinstance(event, RunStarted):
             raise LogError("the first event is not run_started" if self.events == 0 else "a second run_started")
         if isinstance(event, RunStarted):

@@ -10,10 +10,10 @@ from importlib.metadata import version as distribution_version
 from pathlib import Path
 from typing import Any
 
-from replay import output
 from replay.export.command import Campaign
 from replay.export.projection import CallView, Exchange, RunView, TurnView
 from replay.names import file_name
+from replay.unicode import encode_json
 
 VERSION = "ATIF-v1.6"
 AGENT = "korvid-rec"
@@ -23,7 +23,7 @@ def write(campaign: Campaign, out: Path) -> str:
     """A trajectory for each run. Gives the version of the format."""
     for run in campaign.runs():
         document = trajectory(run, campaign)
-        (out / f"{file_name(run.started.run_id)}.json").write_bytes(output.encode_json(document) + b"\n")
+        (out / f"{file_name(run.started.run_id)}.json").write_bytes(encode_json(document) + b"\n")
     return VERSION
 
 

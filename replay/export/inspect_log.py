@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from replay import output
 from replay.export.atif import call_ids, moment, shown
 from replay.export.command import Campaign
 from replay.export.projection import CallView, Exchange, RunView, TurnView
 from replay.names import file_name
+from replay.unicode import encode_json
 from schemas.events import ToolResult, Usage
 
 VERSION = "2"
@@ -315,4 +315,4 @@ def _put(archive: zipfile.ZipFile, name: str, document: Any) -> None:
     """A member whose bytes depend on the document alone."""
     info = zipfile.ZipInfo(name, _EPOCH)
     info.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(info, output.encode_json(document), compresslevel=_LEVEL)
+    archive.writestr(info, encode_json(document), compresslevel=_LEVEL)

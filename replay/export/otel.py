@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from replay import output
 from replay.export.command import Campaign
 from replay.export.projection import CallView, Exchange, RunView, TurnView, text_of
+from replay.unicode import encode_json
 
 VERSION = "OTLP JSON, GenAI semantic conventions 1.41"
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.41.0"
@@ -42,7 +42,7 @@ def write(campaign: Campaign, out: Path) -> str:
     """One line a run. Gives the version of the format."""
     with (out / FILE).open("wb") as file:
         for run in campaign.runs():
-            file.write(output.encode_json(traces(run, campaign)) + b"\n")
+            file.write(encode_json(traces(run, campaign)) + b"\n")
     return VERSION
 
 
@@ -273,7 +273,7 @@ def _call_part(call_id: Any, name: Any, arguments: Any) -> dict[str, Any]:
 
 def _json(value: Any) -> str:
     """Structured content as JSON text: span attributes hold no nested values."""
-    return output.encode_json(value).decode()
+    return encode_json(value).decode()
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:

@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from replay.importing.reading import ResultFile
-from replay.importing.shapes import count, read_json, table, tables, texts, well_formed
+from replay.importing.shapes import count, read_json, table, tables, texts
 from replay.importing.sources import ARCHIVE_SUFFIXES, Source, SourceFile, Unit
+from replay.unicode import well_formed
 from schemas.policy import Limits, Policy, PromptInfo
 from schemas.provenance import Capabilities, Engine, ServingPassport, unavailable_facts
 

@@ -20,8 +20,9 @@ from replay.campaigns import logs_in
 from replay.importing.conversation import conversation
 from replay.importing.evalzip import read_header, read_samples
 from replay.importing.facts import NO_LIMITS
-from replay.importing.shapes import count, well_formed
+from replay.importing.shapes import count
 from replay.importing.writing import ImportReceipt, RunToWrite, already_imported, draft, keys_of
+from replay.unicode import well_formed
 from schemas.cases import (
     Case,
     Cluster,

@@ -68,23 +68,6 @@ def seconds(value: Any) -> float:
     return max(0.0, found)
 
 
-def well_formed(value: Any) -> Any:
-    """`value` with each lone surrogate in it as U+FFFD: only events have a way to carry one."""
-    try:
-        msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return _replaced(value)
-    return value
-
-
 def _items(value: Any) -> list[Any]:
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [item for item in items if isinstance(item, dict | list)]
-
-
-def _replaced(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    if isinstance(value, dict):
-        return {_replaced(key): _replaced(item) for key, item in value.items()}
-    return [_replaced(item) for item in value] if isinstance(value, list | tuple) else value

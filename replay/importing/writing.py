@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import zstandard
 
-from replay.importing.shapes import well_formed
 from replay.scratch import scratch_in
+from replay.unicode import well_formed
 from schemas import codec
 from schemas.errors import WorkError
 from schemas.events import Event, RunFinished, RunStarted, RunStatus

@@ -5,6 +5,7 @@ another name (`.torn`, `.corrupt`, `.damaged`). What is left afterwards reads wi
 or interrupted can be recorded again with `korvid-rec run --resume`.
 """
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -14,7 +15,7 @@ import msgspec
 from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
 from replay.logref import as_ref
 from replay.reader import lines_of, whole_lines
-from replay.scratch import remove_abandoned
+from replay.scratch import INDEX_PREFIX, remove_abandoned
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
 from replay.seal.packing import Repacker, log_pieces, raw_sha256
@@ -89,6 +90,9 @@ def _temporaries(directory: Path) -> Iterator[Loss]:
     for path in (path for folder in FOLDERS for path in remove_abandoned(directory / folder)):
         name = path.relative_to(directory).as_posix()
         yield Loss(file=name, kind="unfinished", done="removed: a regrade worked there when its process ended")
+    for path in sorted(directory.glob(f"{INDEX_PREFIX}*")):
+        shutil.rmtree(path)
+        yield Loss(file=path.name, kind="unfinished", done="removed: an index was built there when its process ended")
 
 
 def _sealed(directory: Path) -> Iterator[Loss]:

@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import msgspec
 
+from replay.scratch import INDEX_PREFIX
 from replay.sealed import is_sealed
 from replay.sql.load import Log, Progress, create_store, load
 from replay.sql.sources import logs_of
@@ -44,7 +45,7 @@ def build(campaign: Path, progress: Progress | None = None, *, again: bool = Fal
         return Built(path=str(target), runs=len(logs), bytes=target.stat().st_size, corrupt=0, rebuilt=False)
     before = fingerprint(campaign)
     try:
-        with tempfile.TemporaryDirectory(prefix=".index-", dir=campaign) as scratch:
+        with tempfile.TemporaryDirectory(prefix=INDEX_PREFIX, dir=campaign) as scratch:
             made = Path(scratch) / INDEX
             corrupt = _build(made, logs_of([campaign]), Path(scratch), before, progress)
             os.replace(made, target)

@@ -18,6 +18,7 @@ import msgspec
 from replay.logref import LogRef
 from replay.sql.scan import Scanned, scan
 from replay.sql.tables import columns_of, declaration
+from replay.unicode import encode_json
 from schemas.errors import WorkError
 
 Progress = Callable[[int, int], None]
@@ -111,9 +112,9 @@ class _Spool:
 
     def add(self, scanned: Scanned) -> None:
         if "runs" in self._files:
-            self._write("runs", msgspec.json.encode(scanned.facts) + b"\n")
+            self._write("runs", encode_json(scanned.facts) + b"\n")
         identity = {"run_id": scanned.facts.run_id, "campaign_id": scanned.facts.campaign_id}
-        head = msgspec.json.encode(identity)[:-1] + b","
+        head = encode_json(identity)[:-1] + b","
         for table, lines in scanned.lines.items():
             for line in lines:
                 self._write(table, b"%b\n" % line if table == "run_started" else b"%b%b\n" % (head, line.lstrip()[1:]))

@@ -13,6 +13,7 @@ import pytest
 from replay.importing.writing import RECEIPT
 from replay.publishing.audit import audit
 from replay.publishing.fetching import fetch
+from replay.seal.recovering import recover
 from replay.seal.sealing import seal
 from replay.sql.index import INDEX
 from replay.sql.session import Session
@@ -145,6 +146,15 @@ def test_a_killed_indexer_leaves_a_campaign_that_answers_the_same(forks: Forks, 
         assert visible <= {"campaign.json", INDEX}
 
     killed_again_and_again(forks, whole, ("index", "c"), check)
+
+
+def test_what_a_killed_indexer_left_is_cleared_by_a_recovery(pristine: Path, tmp_path: Path) -> None:
+    campaign = Path(shutil.copytree(pristine, tmp_path / "c"))
+    (campaign / ".index-abandoned").mkdir()
+    (campaign / ".index-abandoned" / "runs.ndjson").write_bytes(b"{}")
+    found = recover(campaign)
+    assert (".index-abandoned", "unfinished") in [(loss.file, loss.kind) for loss in found.losses]
+    assert not list(campaign.glob(".index-*"))
 
 
 def test_a_killed_importer_leaves_no_half_campaign_and_the_next_one_clears_up(forks: Forks, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from replay.fold import WANTED, fold
 from replay.reader import RunReader, lines_of
+from replay.sound import read_sound
 from schemas import codec
 from schemas.chain import LineChain
 from schemas.errors import LogError
@@ -88,7 +89,8 @@ def test_a_changed_log_is_never_complete(log: Path, whole: bytes, data: st.DataO
 def test_changed_lines_under_sound_compression_are_never_complete(log: Path, whole: bytes, data: st.DataObject) -> None:
     raw = zstandard.ZstdDecompressor().decompressobj().decompress(whole)
     lines = raw.splitlines(keepends=True)
-    at, other = (data.draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+    # The digest in the last line is of the lines before it; of itself only count and form are checked.
+    at, other = data.draw(st.integers(0, len(lines) - 2)), data.draw(st.integers(0, len(lines) - 1))
     place = data.draw(st.integers(0, len(lines[at]) - 1))
     how = data.draw(st.sampled_from(["swap", "drop", "double", "byte", "text"]))
     if how == "swap":
@@ -104,6 +106,18 @@ def test_changed_lines_under_sound_compression_are_never_complete(log: Path, who
     changed = b"".join(lines)
     log.write_bytes(zstandard.compress(changed))
     assert judged(log) != "complete" or changed == raw
+
+
+@pytest.mark.parametrize(
+    "line", [b'{"type":"run_finished","seq":21,"x":1,', b'{"type":"run_finished","seq":21,"t":-1,']
+)
+def test_an_event_without_a_time_is_refused(log: Path, whole: bytes, line: bytes) -> None:
+    raw = zstandard.ZstdDecompressor().decompressobj().decompress(whole)
+    *before, last = raw.splitlines(keepends=True)
+    assert last.startswith(b'{"type":"run_finished","seq":21,"t":')
+    log.write_bytes(zstandard.compress(b"".join(before) + line + last.split(b",", 3)[3]))
+    assert judged(log) == "corrupt"
+    assert read_sound(log, WANTED) is None
 
 
 @RELAXED

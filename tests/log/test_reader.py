@@ -1,5 +1,6 @@
 import random
 import subprocess
+import tracemalloc
 from pathlib import Path
 
 import duckdb
@@ -7,6 +8,7 @@ import msgspec
 import pytest
 import zstandard
 
+from replay import reader as reader_module
 from replay.reader import RunReader, read_all
 from schemas.errors import LogError
 from schemas.events import RunFinished, RunStarted, TurnStarted, Unknown
@@ -210,3 +212,24 @@ def test_a_log_is_never_written_over(tmp_path: Path) -> None:
     with pytest.raises(LogError, match="cannot create the log: File exists"):
         open_log(tmp_path)
     assert run_started().seq == -1
+
+
+@pytest.mark.parametrize("end", [b"", b'"}\n'])
+def test_a_line_longer_than_any_event_is_corrupt_before_all_of_it_is_held(
+    end: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "MAX_LINE_BYTES", 1 << 20)
+    *before, last = lines_of(finished_log(tmp_path, results=1))[0]
+    bomb = b'{"type":"tool_result","seq":%d,"t":1,"result":"' % len(before) + bytes(64 << 20) + end
+    path = tmp_path / "bomb.jsonl.zst"
+    rewrite(path, [*before, bomb, last])
+    assert path.stat().st_size < 50_000
+    tracemalloc.start()
+    read, reader = lines_of(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert read == before
+    assert reader.end is not None
+    assert reader.end.state == "corrupt"
+    assert "an event is longer than 1 MiB" in reader.end.reason
+    assert peak < 200 << 20

@@ -40,7 +40,7 @@ def test_a_clock_that_goes_back_is_corrupt(tmp_path: Path, t: str) -> None:
     lines[2] = re.sub(rb'"t":[^,]+', b'"t":' + t.encode(), lines[2], count=1)
     check = verify_run(rewritten(log, lines))
     assert check.state == "corrupt"
-    assert check.detail.startswith("event 2: its time")
+    assert re.search("event 2(: its| has no) time", check.detail)
 
 
 def test_a_line_without_end_of_depth_is_corrupt_and_no_crash(tmp_path: Path) -> None:

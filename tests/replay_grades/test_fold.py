@@ -11,6 +11,7 @@ from replay import fold as fold_module
 from replay.fold import WANTED, fold
 from replay.reader import RunReader
 from replay.sound import read_sound
+from replay.verify import verify
 from schemas.errors import LogError
 from schemas.events import (
     ScreenAction,
@@ -128,6 +129,46 @@ def test_a_result_taken_out_by_a_careful_forger_is_missed(pristine: Path, tmp_pa
     copy = tmp_path / log.name
     pack(copy, reclosed(kept))
     with pytest.raises(LogError, match="call 1 has no tool_result: the event is missing"):
+        fold(copy)
+
+
+@pytest.mark.parametrize(
+    ("dropped", "missing"),
+    [
+        ("a call with its result", "counts [0-9]+ calls?, the log has [0-9]+: an event is missing"),
+        ("a turn's end", "turn [0-9]+ has no turn_finished: the event is missing"),
+        ("a whole turn", "turn [0-9]+ has no turn_started: the event is missing"),
+    ],
+)
+def test_events_that_a_careful_forger_took_out_together_are_missed(
+    dropped: str, missing: str, pristine: Path, tmp_path: Path
+) -> None:
+    log = next(
+        log for log in sorted(pristine.glob("runs/*")) if fold(log).status == "completed" and fold(log).turns[-1].calls
+    )
+    lines = [line for line in raw(log).split(b"\n") if line]
+    if dropped == "a call with its result":
+        call = next(json.loads(line)["call"] for line in lines if b'"type":"tool_result"' in line)
+        mark = b'"call":%d,' % call
+        kept = [
+            line for line in lines if not (mark in line and line.startswith((b'{"type":"tool_', b'{"type":"screen_a')))
+        ]
+    else:
+        last = max(json.loads(line)["turn"] for line in lines if b'"type":"turn_started"' in line)
+        kinds = ("turn_finished",) if dropped == "a turn's end" else ("turn_started", "turn_finished", "tool_call")
+        gone = [event for event in map(json.loads, lines) if event["type"] in kinds and event.get("turn") == last]
+        calls = {event["call"] for event in gone if event["type"] == "tool_call"}
+        kept = [
+            line
+            for line in lines
+            if (event := json.loads(line)) not in gone
+            and not (event["type"] in ("tool_result", "screen_action") and event["call"] in calls)
+        ]
+    assert len(kept) < len(lines)
+    copy = tmp_path / log.name
+    pack(copy, reclosed(kept))
+    assert {check.state for check in verify(copy)} == {"complete"}
+    with pytest.raises(LogError, match=missing):
         fold(copy)
 
 

@@ -1,5 +1,6 @@
 """Workers: started as forks or fresh, they do the same work, and none outlives the process that waits for it."""
 
+import errno
 import os
 import select
 import subprocess
@@ -69,6 +70,24 @@ if __name__ == "__main__":
 def test_a_worker_may_not_start_a_process_either(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match=r"os\.fork was refused"):
         each_log(LOGS, Reaching(), tmp_path, jobs=2)
+
+
+class Full(msgspec.Struct, frozen=True):
+    """Meets a disk without room."""
+
+    def open(self) -> Handler:
+        """The handler of one log."""
+
+        def handle(log: LogRef, emit: Emit) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "spool/0.row")
+
+        return handle
+
+
+def test_a_worker_that_meets_a_full_disk_says_so_in_one_line(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(WorkError, match=r"spool/0\.row: No space left on device"):
+        each_log(LOGS, Full(), tmp_path, jobs=2)
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_process_with_a_second_thread_is_not_forked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -254,6 +254,15 @@ def test_a_corrupt_log_is_refused_by_name_and_the_rest_is_graded(campaign: Path)
     assert rows(campaign, f"SELECT count(*) FROM grades WHERE run_id = '{log.name[:-10]}'") == [(0,)]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_log_of_another_campaign_is_refused_by_name(jobs: int, campaign: Path) -> None:
+    manifest = campaign / "campaign.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"campaign_id":', b'"campaign_id":"other","was":'))
+    with pytest.raises(WorkError, match=r"no log can be read; .*\.jsonl\.zst: event 0: this run belongs to campaign"):
+        run_regrade(campaign, jobs=jobs)
+    assert not list((campaign / "grades").iterdir())
+
+
 def test_a_campaign_without_one_readable_log_stores_nothing(campaign: Path) -> None:
     for log in campaign.glob("runs/*"):
         log.write_bytes(b"no zstd at all")

@@ -79,7 +79,7 @@ def test_a_recorded_rubric_passes_what_the_grader_passes(graded: Path, version: 
     [
         ("mentions('x', ['y'], version := 9999)", "9999"),
         ("passes_rubric('x', '{}')", "not a rubric"),
-        ("passes_rubric('x', (SELECT any_value(rubric) FROM cases), turn := 2)", "1 turns, not 2"),
+        ("passes_rubric('x', (SELECT any_value(rubric) FROM cases), turn := 2)", "1 turn, not 2"),
         ("meets_evidence('get_logs', '{}', 'x', '{}')", "not an evidence location"),
         ("mentions('x')", "mentions"),
     ],
