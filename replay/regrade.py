@@ -281,7 +281,10 @@ def _causes(
 ) -> dict[str, Cause]:
     if not moves:
         return {}
-    moved = {move.run_id: Earlier(move.version, move.rubric == "current", move.before, move.after) for move in moves}
+    moved = {
+        move.run_id: Earlier(move.version, move.rubric == "current", move.same_rubric, move.before, move.after)
+        for move in moves
+    }
     # An earlier grade under a current rubric is explained with the pack at hand, the only one there is.
     work = CauseWork(ref(grader), moved, pack.cases, options.rubric == "current")
     spool = store.scratch / "causes"

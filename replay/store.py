@@ -53,6 +53,7 @@ class Move(msgspec.Struct, frozen=True):
     after: VerdictValue
     version: int
     rubric: str
+    same_rubric: bool
 
 
 class GradeStore:
@@ -178,12 +179,14 @@ class GradeStore:
             self._connect().executemany("INSERT INTO created VALUES (?, ?)", [list(pair) for pair in created])
         rows = self._rows(
             "WITH paired AS (SELECT new.run_id, new.case_id, new.repetition, old.verdict AS before, "
-            "new.verdict AS after, old.version, old.rubric, row_number() OVER (PARTITION BY new.run_id "
+            "new.verdict AS after, old.version, old.rubric, "
+            "old.rubric_sha256 IS NOT DISTINCT FROM new.rubric_sha256 AS same_rubric, "
+            "row_number() OVER (PARTITION BY new.run_id "
             "ORDER BY old.rubric = new.rubric DESC, old.version <= new.version DESC, old.version DESC, "
             "created.moment DESC NULLS LAST, old.file DESC) AS place FROM newest AS new JOIN old USING "
             "(campaign_id, run_id, log_sha256, grader) LEFT JOIN created USING (file) WHERE NOT (old.version = "
             "new.version AND old.rubric = new.rubric AND old.rubric_sha256 IS NOT DISTINCT FROM new.rubric_sha256)) "
-            "SELECT run_id, case_id, before, after, version, rubric FROM paired "
+            "SELECT run_id, case_id, before, after, version, rubric, same_rubric FROM paired "
             "WHERE place = 1 AND before <> after ORDER BY case_id, repetition, run_id"
         )
         return [Move(*row) for row in rows]

@@ -66,10 +66,12 @@ class GradeWork(msgspec.Struct, frozen=True):
 
 
 class Earlier(msgspec.Struct, frozen=True):
-    """The earlier grade of a run that moved: under which version and which rubric choice it was given."""
+    """The earlier grade of a run that moved: under which version and which rubric choice it was given, and whether the
+    rubric was the one of today."""
 
     version: int
     current_rubric: bool
+    same_rubric: bool
     before: VerdictValue
     after: VerdictValue
 
@@ -96,13 +98,18 @@ class CauseWork(msgspec.Struct, frozen=True):
         def handle(log: LogRef, emit: Emit) -> None:
             run = folds.run(log, emit)
             if run is not None:
-                earlier = self.moved[run.run_id]
-                before = (earlier.version, self.current if earlier.current_rubric else None)
-                after = (grader.version, self.current if self.with_current else None)
-                found = cause(run, grader, before, after, (earlier.before, earlier.after))
-                emit(FLIP, encode_json(Moved(run.run_id, found)) + b"\n")
+                emit(FLIP, encode_json(Moved(run.run_id, self._cause(run, grader))) + b"\n")
 
         return handle
+
+    def _cause(self, run: RecordedRun, grader: LoadedGrader) -> Cause:
+        earlier = self.moved[run.run_id]
+        now = self.current if self.with_current else None
+        if earlier.current_rubric and self.current is None and not earlier.same_rubric:
+            # It was graded by a rubric of a pack that is not at hand: with which grader alone is known.
+            return Cause(changes=(RUBRIC,) if earlier.version == grader.version else (GRADER, RUBRIC))
+        then = now if earlier.same_rubric else self.current if earlier.current_rubric else None
+        return cause(run, grader, (earlier.version, then), (grader.version, now), (earlier.before, earlier.after))
 
 
 Side = tuple[int, dict[str, CurrentCase] | None]

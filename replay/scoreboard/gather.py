@@ -15,6 +15,7 @@ from replay.scoreboard.model import Board, FlipCount, Row
 from replay.scoreboard.rows import MODEL_AGENT, Key, Record, key_of, row_of
 from replay.sql.load import Progress
 from replay.sql.session import Note, Session
+from replay.sql.sources import shared_run_ids
 from schemas.errors import UsageError
 from schemas.words import counted
 
@@ -38,6 +39,9 @@ def gather(
     Raises `UsageError` where nothing was graded yet, or not by that grader.
     """
     with Session(paths, note=note, progress=progress) as session:
+        copies = shared_run_ids(session.campaigns)
+        if copies:
+            note(f"{counted(copies, 'run')} of these campaigns lie there twice and count twice: leave the copies out")
         grader = _grader(session, choice, paths)
         campaigns = {str(row["campaign_id"]): row for row in session.query("SELECT * FROM campaigns").records()}
         covered = session.query(_COVERED).records()

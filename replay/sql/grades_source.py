@@ -10,6 +10,7 @@ import duckdb
 import msgspec
 
 from replay.sql.tables import Column
+from schemas.digest import sha256_hex
 from schemas.errors import WorkError
 from schemas.grades import COLUMNS
 
@@ -64,6 +65,7 @@ GRADES: tuple[Column, ...] = tuple(
 
 class _Receipt(msgspec.Struct):
     created: str | None = None
+    grade_file_sha256: str | None = None
 
 
 def grade_files(campaigns: Sequence[Path]) -> list[Path]:
@@ -74,16 +76,23 @@ def grade_files(campaigns: Sequence[Path]) -> list[Path]:
 def receipt_rows(files: Sequence[Path]) -> list[tuple[object, ...]]:
     """For each grade file that has a receipt beside it: the file, and when it was made.
 
-    Raises `WorkError` if a receipt is not JSON.
+    Raises `WorkError` if a receipt is not JSON, or not that of the file beside it.
     """
     rows: list[tuple[object, ...]] = []
     for file in files:
         receipt = file.with_suffix(".json")
         if receipt.is_file():
             try:
-                rows.append((str(file), msgspec.json.decode(receipt.read_bytes(), type=_Receipt).created))
+                found = msgspec.json.decode(receipt.read_bytes(), type=_Receipt)
+                sha256 = sha256_hex(file.read_bytes())
             except (msgspec.DecodeError, OSError) as error:
                 raise WorkError(f"{receipt}: not a receipt of grades ({error}); restore it from a copy") from None
+            if found.grade_file_sha256 not in (None, sha256):
+                raise WorkError(
+                    f"{file}: has SHA-256 {sha256}, its receipt says {found.grade_file_sha256}: one of the two was "
+                    "changed; move both away and run korvid-replay regrade"
+                )
+            rows.append((str(file), found.created))
     return rows
 
 

@@ -13,7 +13,7 @@ from replay.graders import load
 from replay.regrade import Options, regrade
 from replay.seal.sealing import seal
 from replay.verify import verify
-from schemas.errors import LogError
+from schemas.errors import LogError, WorkError
 from tests.replay_grades.tools import rows
 from tests.seal.campaigns import campaign, files
 
@@ -85,6 +85,10 @@ def test_logs_that_were_mixed_up_are_named_and_not_sealed(tmp_path: Path, change
 def test_no_run_is_graded_twice_whatever_its_log_is_called(tmp_path: Path, change: Callable[[Path], list[str]]) -> None:
     directory = campaign(tmp_path / "c", torn=False)
     change(directory / "runs")
+    if change is of_another_campaign:
+        with pytest.raises(WorkError, match="this run belongs to campaign c-abc, not to c-other"):
+            regrade(directory, load("claims"), Options())
+        return
     graded = regrade(directory, load("claims"), Options()).receipt.coverage
     assert graded.graded <= 6
     ids = [row[0] for row in rows(directory, "SELECT run_id FROM grades WHERE verdict IS NOT NULL")]

@@ -374,6 +374,20 @@ def test_a_current_rubric_is_used_where_the_stimulus_is_the_recorded_one(campaig
     assert recorded.receipt.rubrics["memory-limit"] != done.receipt.rubrics["memory-limit"]
 
 
+def test_a_move_away_from_a_rubric_that_is_not_at_hand_is_blamed_on_the_rubric(campaign: Path, tmp_path: Path) -> None:
+    def other_question(case: dict[str, object]) -> None:
+        assert isinstance(case["stimulus"], dict)
+        case["stimulus"]["question"] = "Something else?"
+
+    reference = current_pack(campaign, tmp_path, other_question)
+    run_regrade(campaign, rubric="current", pack=reference)
+    back = run_regrade(campaign)
+    assert back.receipt.flips
+    assert {flip.cause.changes for flip in back.receipt.flips} == {("rubric",)}
+    older = run_regrade(campaign, "claims@1", rubric="current", pack=reference)
+    assert not older.receipt.flips
+
+
 def test_a_changed_stimulus_is_not_gradable_by_name(campaign: Path, tmp_path: Path) -> None:
     def other_question(case: dict[str, object]) -> None:
         assert isinstance(case["stimulus"], dict)

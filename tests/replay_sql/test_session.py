@@ -1,5 +1,6 @@
 """A statement reads the views and nothing else."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,14 @@ def test_a_grade_file_that_is_no_parquet_is_named(campaign: Path) -> None:
     (campaign / "grades").mkdir()
     (campaign / "grades" / "claims@1.parquet").write_bytes(b"nothing")
     with pytest.raises(WorkError, match=r"claims@1\.parquet"), Session([campaign]):
+        pass
+
+
+def test_a_grade_file_that_is_not_the_one_of_its_receipt_is_named(graded: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(graded, tmp_path / "copy"))
+    file = next(copy.glob("grades/*.parquet"))
+    file.write_bytes(file.read_bytes() + b" ")
+    with pytest.raises(WorkError, match=f"{file.name}: has SHA-256 .*, its receipt says"), Session([copy]):
         pass
 
 
