@@ -68,11 +68,12 @@ def no_network() -> Iterator[None]:
 @contextmanager
 def lifted() -> Iterator[None]:
     """Within the block no guard is up: for the moment in which this project starts workers of its own."""
-    depth, _State.depth = _State.depth, 0
+    depth = _State.depth
+    _State.depth -= depth
     try:
         yield
     finally:
-        _State.depth = depth
+        _State.depth += depth
 
 
 def refused() -> str | None:
