@@ -9,6 +9,7 @@ evaluation semantics 5.4. Every look-around is bounded, so the cost is linear in
 from itertools import pairwise
 from typing import Literal
 
+from grading.events import event_denied
 from grading.idioms import (
     DISTANT_ENDS,
     DISTANT_PAIRS,
@@ -19,6 +20,7 @@ from grading.idioms import (
     is_misjudged,
     sets_at_distance,
 )
+from grading.left_out import splits
 from grading.lexicon import (
     ADDITIVE,
     ADVERBS,
@@ -120,7 +122,7 @@ def _marker(words: tuple[str, ...], place: int, rules: Rules) -> Marker | None:
         return "denial"
     if rules.judged_wrong and word in MISJUDGING and is_misjudged(words, place):
         return "denial"
-    if rules.none_as_quantity and word in QUANTITIES and is_quantity(words, place):
+    if rules.none_as_quantity and word in QUANTITIES and is_quantity(words, place, rules.zero_of_many):
         return "negator"
     if rules.denial_phrases and ((before, word) in DENIAL_PAIRS or word in DENIAL_WORDS):
         return "denial"
@@ -210,6 +212,8 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
         return None
     if words[found] in INABILITY and _negated_directly(words, found):
         return False
+    if rules.left_out and splits(words, place, words[last + 1 : last + 1 + _REACH]) is not None:
+        return False
     if rules.qualified_negation:
         verdict = _qualified(words, found, following, words[last + 1 : last + 1 + _REACH])
         if verdict is not True:
@@ -286,6 +290,8 @@ def _breaker(scope: Scope, found: int, place: int, last: int, rules: Rules) -> b
         opening = found - 1 if found and (words[found - 1], words[found]) in CAUSE_PAIRS else found
         if _negated_directly(words, opening):
             return True
+        if rules.denied_events and _opens_cause(words, found) and event_denied(words, opening):
+            return True
     if (
         rules.negated_lists
         and words[found] == "and"
@@ -293,6 +299,10 @@ def _breaker(scope: Scope, found: int, place: int, last: int, rules: Rules) -> b
     ):
         return None
     return False
+
+
+def _opens_cause(words: tuple[str, ...], found: int) -> bool:
+    return words[found] == "because" or (found > 0 and (words[found - 1], words[found]) in CAUSE_PAIRS)
 
 
 def _joined_item(scope: Scope, found: int, place: int, last: int) -> bool:

@@ -166,4 +166,56 @@ FOUND: tuple[Change, ...] = (
         """`The image pull went through without problems`, `the probe works as it should` and `the quota leaves plenty
         of room` cleared nothing.""",
     ),
+    change(
+        "R-20",
+        "sufficient",
+        "What is enough, or as it is wanted, is fine",
+        """`The memory limit is generous`, `the node has plenty of headroom` and `the selector is exactly as it should
+        be` cleared nothing. Enough clears what there can be too little of; `sufficient to explain it` and `high enough
+        for one pod only` clear nothing.""",
+    ),
+    change(
+        "R-21",
+        "denied_labels",
+        "A label may be denied by a pronoun, and none of an object is a fault",
+        """`Node pressure: no sign of it` and `DNS - nothing of the sort` were read as blaming what the label names,
+        and `Endpoints: none`, which is the fault itself, as denying it.""",
+    ),
+    change(
+        "R-22",
+        "given_up",
+        "A first suspicion that is given up is none",
+        """`The disk was suspected at first, but that turned out to be wrong` and `while the probe was my first
+        suspicion, the real cause is a missing ConfigMap` were read as blaming what had been suspected. What was fine
+        at first is not cleared, in turn.""",
+    ),
+    change(
+        "R-23",
+        "denied_events",
+        "What did not happen had no cause",
+        """`The pod did not fail due to a lack of memory` was read as naming memory, because a cause ends the scope of
+        a negator. That holds for a state that is missing (`is not ready because of the probe`), and not for an event
+        that is the failure itself.""",
+    ),
+    change(
+        "R-24",
+        "left_out",
+        "A cause is set aside by words on both sides of it, or by its distance from the blame",
+        """`That rules the quota out`, `nothing is wrong, the selector least of all` and `DNS is nowhere near the
+        cause` were read as claims, and `cannot rule the quota out` as a denial.""",
+    ),
+    change(
+        "R-25",
+        "only_one_left",
+        "When all others are excluded, one is left",
+        """`Every other cause than the quota can be excluded` and `everything except the quota is fine` say that it is
+        the quota, and were read as setting it aside.""",
+    ),
+    change(
+        "R-26",
+        "zero_of_many",
+        "A zero may count a part",
+        """`Of 3 containers 0 were OOMKilled` was read as blaming memory, because a zero after a noun was taken as part
+        of a name.""",
+    ),
 )

@@ -74,7 +74,7 @@ def all_clear_after(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether the match is followed by an all-clear that the clause really asserts."""
     words = following_words(text, last)
     found = is_all_clear(words, rules) or (rules.wider_all_clear and _after_tail(text, last, words, rules))
-    return found and not (rules.assertive_all_clear and _asserts_nothing(text, first))
+    return found and not (rules.assertive_all_clear and asserts_nothing(text, first))
 
 
 def is_all_clear(words: Sequence[str], rules: Rules) -> bool:
@@ -144,7 +144,7 @@ def _relative(text: Text, last: int, rules: Rules) -> bool:
     return is_all_clear(following_words(text, index), rules)
 
 
-def _asserts_nothing(text: Text, first: int) -> bool:
+def asserts_nothing(text: Text, first: int) -> bool:
     """Whether the clause up to the match asks for a check or states a condition."""
     indexes = text.clauses[text.clause[first]]
     place = text.place[first]

@@ -18,13 +18,13 @@ _BELIEFS = words(
 _WORDED = words("claim diagnosis explanation statement report verdict")
 """Beliefs only where they are told: `the claim that`, not `the claim of the pod`."""
 
-_UNTRUE = words(
+UNTRUE = words(
     "false untrue unfounded baseless misguided mistaken misleading inaccurate unjustified unwarranted groundless "
     "debunked contradicted untenable unsubstantiated rejected"
 ) | (RULED_OUT - {"absent", "nonexistent"})
 """Said of what is believed, never of an object."""
 
-_WRONG = words("wrong incorrect invalid misplaced mistake error") | _UNTRUE
+WRONG = words("wrong incorrect invalid misplaced mistake error") | UNTRUE
 _BORNE_OUT = words(
     "supported confirmed correct true right valid justified borne tenable plausible warranted substantiated backed "
     "accurate founded"
@@ -51,7 +51,7 @@ def judged_wrong(text: Text, first: int, last: int, following: Sequence[str]) ->
     opened = (lead[:1] and lead[0] in ("that", "to")) or not _OPENING.isdisjoint(lead)
     if not opened and _BELIEFS.isdisjoint(after[:3]) and not _in_apposition(text, first):
         return False
-    if _belief_named_after(after) or _belief_judged(lead, after, _judges) or _calling_judged(lead, after):
+    if _belief_named_after(after) or _belief_judged(lead, after, judges) or _calling_judged(lead, after):
         return True
     return _judged_in_next_clause(text, first, last, lead, after)
 
@@ -69,7 +69,7 @@ def _lead(text: Text, first: int) -> list[str]:
 
 def _belief_named_after(after: Sequence[str]) -> bool:
     """`the OOM theory is wrong`."""
-    return any(word in _BELIEFS and _judges(after[place + 1 :], _WRONG) for place, word in enumerate(after[:3]))
+    return any(word in _BELIEFS and judges(after[place + 1 :], WRONG) for place, word in enumerate(after[:3]))
 
 
 def _belief_judged(
@@ -87,7 +87,7 @@ def _belief_judged(
         if place and after[place - 1] in ("that", "which", "who"):
             continue
         beyond = told or place not in tail or any(before in VERBS for before in after[:place])
-        if judges(after[place:], _WRONG if beyond else _UNTRUE):
+        if judges(after[place:], WRONG if beyond else UNTRUE):
             return True
     return False
 
@@ -106,7 +106,7 @@ def _calling_judged(lead: Sequence[str], after: Sequence[str]) -> bool:
         return False
     if lead[0] == "to" and lead[1] not in CALLING:
         return False
-    return any(_judges(after[place:], _WRONG) for place in after_tail(after))
+    return any(judges(after[place:], WRONG) for place in after_tail(after))
 
 
 def _judged_in_next_clause(text: Text, first: int, last: int, lead: Sequence[str], after: Sequence[str]) -> bool:
@@ -116,7 +116,7 @@ def _judged_in_next_clause(text: Text, first: int, last: int, lead: Sequence[str
         return False
     beyond = [text.words[index], *following_words(text, index)]
     if text.gaps[index] & COMMA and _in_apposition(text, first):
-        return all(word in DETERMINERS or word == "that" for word in lead) and _judges(beyond, _WRONG)
+        return all(word in DETERMINERS or word == "that" for word in lead) and judges(beyond, WRONG)
     if len(beyond) == 1 and beyond[0] in WRONGLY:
         return any(word in _THINKING or word in BLAMING for word in lead)
     if _THINKING.isdisjoint(lead):
@@ -124,7 +124,7 @@ def _judged_in_next_clause(text: Text, first: int, last: int, lead: Sequence[str
     said = beyond[1:] if beyond[0] in ("but", "and") else beyond
     if said[:1] and said[0] in ("which", "this", "that", "it"):
         proved = any(word in ("turned", "proved", "turns", "proves") for word in said[1:3])
-        return _judges(said[1:], _WRONG if proved else _UNTRUE)
+        return judges(said[1:], WRONG if proved else UNTRUE)
     return False
 
 
@@ -134,7 +134,7 @@ def _in_apposition(text: Text, first: int) -> bool:
     return opening > 0 and bool(text.gaps[opening] & COMMA) and text.words[opening - 1] in _BELIEFS
 
 
-def _judges(predicate: Sequence[str], wrong: frozenset[str]) -> bool:
+def judges(predicate: Sequence[str], wrong: frozenset[str]) -> bool:
     """Whether these words, from the first on, are a predicate that judges its subject to be wrong."""
     if tuple(predicate[:2]) in _FAILING:
         return True

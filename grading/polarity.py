@@ -4,10 +4,14 @@ from typing import Literal
 
 from grading.after import denied_after, following_words
 from grading.before import Role, denied_before
-from grading.clear import all_clear_after, falls_short
-from grading.frame import is_hypothesis, is_question, statement_continues, verdict_beside
+from grading.clear import all_clear_after, asserts_nothing, falls_short
+from grading.enough import is_enough
+from grading.frame import is_hypothesis, is_question, statement_continues
+from grading.given_up import fine_at_first, given_up, only_seemed_fine
 from grading.idioms import keeps_distance, opens_exception
 from grading.judged import judged_wrong, upheld
+from grading.labels import label_verdict
+from grading.left_out import is_left_out, is_only_one_left
 from grading.quantities import none_after
 from grading.rules import Rules
 from grading.text import Text
@@ -24,6 +28,15 @@ def rejection(
     control the all-clear is the right answer, so what stands after a required match never takes it back.
     """
     first, last = match
+    reason = _rejection(text, first, last, role, control, aside, rules)
+    if reason is None or reason == "question" or not rules.only_one_left:
+        return reason
+    return None if is_only_one_left(text, first, last, rules) else reason
+
+
+def _rejection(
+    text: Text, first: int, last: int, role: Role, control: bool, aside: frozenset[int], rules: Rules
+) -> str | None:
     if denied_before(text, first, last, role, rules) or text.clause[first] in aside:
         return "negated"
     if rules.statement_continues and role == "forbidden" and statement_continues(text, first, last):
@@ -57,25 +70,39 @@ def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: R
         return None if _affirmed(text, first, last, rules) else "negated_after"
     if not kept and _turned_down(text, first, last, rules):
         return "negated_after"
-    if clears and all_clear_after(text, first, last, rules):
+    if clears and _cleared(text, first, last, rules):
         return "all_clear"
     if rules.labels and not kept:
-        return verdict_beside(text, last, rules)
+        return label_verdict(text, first, last, rules)
     return None
+
+
+def _cleared(text: Text, first: int, last: int, rules: Rules) -> bool:
+    """Whether a match is said to be well."""
+    found = all_clear_after(text, first, last, rules)
+    if not found and rules.sufficient:
+        found = is_enough(text, first, last, following_words(text, last)) and not asserts_nothing(text, first)
+    return found and not (rules.given_up and fine_at_first(text, first, last))
 
 
 def _turned_down(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether a match is denied by what stands around it, though nothing negates it."""
-    if not (rules.none_as_quantity or rules.judged_wrong or rules.distances):
+    if not (rules.none_as_quantity or rules.judged_wrong or rules.distances or rules.given_up or rules.left_out):
         return False
     after = following_words(text, last)
     return (
         (rules.none_as_quantity and none_after(text, first, last, after))
         or (rules.judged_wrong and judged_wrong(text, first, last, after))
         or (rules.distances and keeps_distance(after))
+        or (rules.left_out and is_left_out(text, first, last, after))
+        or (rules.given_up and given_up(text, first, last, rules))
     )
 
 
 def _affirmed(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether what looks like a denial after a match says that it is so, or that it is at fault."""
-    return (rules.judged_wrong and upheld(text, first, last)) or (rules.working_order and falls_short(text, last))
+    return (
+        (rules.judged_wrong and upheld(text, first, last))
+        or (rules.working_order and falls_short(text, last))
+        or (rules.given_up and only_seemed_fine(text, first, last, rules))
+    )

@@ -57,8 +57,11 @@ _COUNTING = words("number count total")
 _LEAD = 5
 
 
-def is_quantity(words_: Sequence[str], place: int) -> bool:
-    """Whether the word at `place` says how many there are of what follows: none, or next to none."""
+def is_quantity(words_: Sequence[str], place: int, of_many: bool = False) -> bool:
+    """Whether the word at `place` says how many there are of what follows: none, or next to none.
+
+    `of_many` is whether a zero may also count a part (`of 3 containers 0 were killed`).
+    """
     word, after = words_[place], words_[place + 1] if place + 1 < len(words_) else ""
     before = words_[place - 1] if place else ""
     if word in SCARCE:
@@ -66,7 +69,13 @@ def is_quantity(words_: Sequence[str], place: int) -> bool:
         return before not in ("a", "quite") and (after in _GROUNDS or bool(suggesting))
     if not after or after in EMPHATIC or after[0].isdigit():
         return False
-    return word == "zero" or not before or before in _BEFORE_COUNT
+    return word == "zero" or not before or before in _BEFORE_COUNT or (of_many and _of_many(words_, place))
+
+
+def _of_many(words_: Sequence[str], place: int) -> bool:
+    """Whether the number at `place` is a part of what its clause opens with (`of 3 containers`, `out of 12`)."""
+    lead = list(words_[: place if place <= _LEAD else 0])
+    return lead[:1] in (["of"], ["among"]) or lead[:2] == ["out", "of"]
 
 
 def denies_by_quantity(words_: Sequence[str], found: int, place: int, last: int) -> bool:

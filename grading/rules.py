@@ -55,3 +55,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     exceptions: bool = False
     absent_names: bool = False
     working_order: bool = False
+    sufficient: bool = False
+    denied_labels: bool = False
+    given_up: bool = False
+    denied_events: bool = False
+    left_out: bool = False
+    only_one_left: bool = False
+    zero_of_many: bool = False

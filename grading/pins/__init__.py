@@ -11,13 +11,14 @@ from grading.pins.build import Pin, read
 from grading.pins.fixed import FIXED
 from grading.pins.found import FOUND
 from grading.pins.phrased import PHRASED
+from grading.pins.second import SECOND
 
 __all__ = ["Pin", "pins_of", "read"]
 
 
 @cache
 def _all() -> dict[str, tuple[Pin, ...]]:
-    return {**FIXED, **FOUND, **BOUND, **PHRASED}
+    return {**FIXED, **FOUND, **BOUND, **PHRASED, **SECOND}
 
 
 def pins_of(change: str) -> tuple[Pin, ...]:

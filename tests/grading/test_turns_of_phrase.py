@@ -10,6 +10,8 @@ from schemas.cases import Evidence, RubricTurn
 _WORDS = (
     "zero 0 that wrong idea of far from other than except named called no not anything but well below limit to call "
     "blame wrongly misled into the a it is was would be mistake count : , . ; \n | - -- _ . api-1 -canary web -7x .svc "
+    "sufficient enough plenty room has for as should least all leaves sign none label: ? first suspected "
+    "turned actually real because due fail ready every otherwise containers "
     "save nothing short of little evidence few guess which turned out what should without problems works OOMKilled "
     "memory limit quota 5 0.5 0/3 never and or"
 )
@@ -19,7 +21,7 @@ TURN = RubricTurn(
     must_not_mention=(("that",), ("zero oom",)),
     expected_evidence=((Evidence(tool="get_resource", args={"name": "web"}),),),
 )
-NEW = tuple(change.id for change in CHANGES if change.id in {f"R-{number}" for number in range(13, 20)})
+NEW = tuple(change.id for change in CHANGES if change.id in {f"R-{number}" for number in range(13, 27)})
 
 
 @settings(max_examples=400, deadline=None)
