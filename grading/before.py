@@ -212,7 +212,7 @@ def _negator(scope: Scope, found: int, place: int, last: int, role: Role, rules:
         return None
     if words[found] in INABILITY and _negated_directly(words, found):
         return False
-    if rules.left_out and splits(words, place, words[last + 1 : last + 1 + _REACH]) is not None:
+    if rules.left_out and splits(words, place, words[last + 1 : last + 1 + _REACH], negated=True) is not None:
         return False
     if rules.qualified_negation:
         verdict = _qualified(words, found, following, words[last + 1 : last + 1 + _REACH])

@@ -34,7 +34,9 @@ _CAPACITIES = LIMITS | words(
 _USE = words("usage use consumption utilization utilisation load pressure growth leak demand spike")
 """Of these too much is the fault, so that enough clears nothing."""
 
-_ENOUGH = words("sufficient adequate generous ample plentiful abundant roomy comfortable")
+_ENOUGH = words("sufficient adequate generous ample plentiful abundant roomy comfortable reasonable sensible suitable")
+_ALONE = words("enough sufficient adequate plenty")
+_WORKING = words("works work functions function behaves behave performs perform operates")
 _WIDE = words("high large big long wide roomy generous spacious good")
 _DEGREES = words(
     "more than exactly precisely just still all quite perfectly completely totally also both currently already "
@@ -46,8 +48,9 @@ _HOLDING = words(
 )
 _HAVING = words("has have had leaves leave left offers offer provides provide allows gives")
 _AMOUNTS = words("plenty ample enough sufficient adequate lots lot abundant generous free spare unused considerable")
-_BETWEEN = words("of a some left available")
-_ROOM = words("room headroom slack leeway margin")
+_BETWEEN = words("of a some left available it them")
+_SET = words("set configured defined written specified wired")
+_ROOM = words("room headroom slack leeway margin time")
 _WANTED = tuple(
     tuple(phrase.split())
     for phrase in (
@@ -88,7 +91,7 @@ _MODALS = words("would should must needs need to may might could requires requir
 _WHERE = words("on in for under within at to")
 _REACH = 8
 _LOOK_BACK = 12
-_TRIGGERS = _ENOUGH | _AMOUNTS | _ROOM | {"as", "what", "how", "where", "in", "beyond", "enough", "one"}
+_TRIGGERS = _ENOUGH | _ALONE | _AMOUNTS | _ROOM | {"as", "what", "how", "where", "in", "beyond", "enough", "one"}
 
 
 def is_enough(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
@@ -116,15 +119,27 @@ def says_enough(predicate: Sequence[str], subject: Sequence[str]) -> bool:
     place = _skip_degrees(predicate, 0)
     if place < len(predicate) and predicate[place] in _HAVING and _has_room(predicate[place + 1 :]):
         return True
+    if predicate[place : place + 1] and predicate[place] in _WORKING:
+        return _is_wanted(predicate[place + 1 :])
+    able = any(word in _CAPACITIES for word in subject) and _USE.isdisjoint(subject)
+    if tuple(predicate[place : place + 2]) == ("should", "be"):
+        rest = predicate[_skip_degrees(predicate, place + 2) :]
+        return able and bool(rest) and rest[0] in _ALONE and rest[1:2] != ["to"] and not _taken_back(rest[1:])
     linked = place
     while linked < len(predicate) and predicate[linked] in MORE_COPULAS:
         linked += 1
     if linked == place:
         return False
     rest = predicate[_skip_degrees(predicate, linked) :]
-    if any(tuple(rest[: len(phrase)]) == phrase and not _taken_back(rest[len(phrase) :]) for phrase in _WANTED):
-        return True
-    return any(word in _CAPACITIES for word in subject) and _USE.isdisjoint(subject) and _adequate(rest)
+    if rest[:1] and rest[0] in _SET:
+        rest = rest[_skip_degrees(rest, 1) :]
+    return _is_wanted(rest) or (able and _adequate(rest))
+
+
+def _is_wanted(rest: Sequence[str]) -> bool:
+    """`as it should be`, `exactly as intended`."""
+    rest = rest[_skip_degrees(rest, 0) :]
+    return any(tuple(rest[: len(phrase)]) == phrase and not _taken_back(rest[len(phrase) :]) for phrase in _WANTED)
 
 
 def _skip_degrees(predicate: Sequence[str], place: int) -> int:
@@ -191,9 +206,9 @@ def _is_had(text: Text, first: int, last: int, following: Sequence[str]) -> bool
 
 def _taken_back(after: Sequence[str]) -> bool:
     """Whether what follows makes it enough only for some case or time."""
-    for word in after[:_REACH]:
+    for place, word in enumerate(after[:_REACH]):
         if word in _TAKEN_BACK:
             return True
         if word in BREAKERS:
-            return False
+            return any(said in ("too", "not", "insufficient") for said in after[place + 1 : place + 4])
     return False

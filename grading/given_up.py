@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
-from grading.after import denied_after, following_words, is_adverb, is_denial
+from grading.after import after_tail, denied_after, following_words, is_adverb, is_denial
 from grading.clear import all_clear_after, is_all_clear
 from grading.enough import is_enough
 from grading.judged import UNTRUE, WRONG, judges
@@ -17,20 +17,36 @@ from grading.lexicon import AUXILIARIES, BLAME_ADJECTIVES, BREAKERS, NEGATORS, w
 from grading.rules import Rules
 from grading.text import LINE, QUESTION, STOP, Text
 
-_FIRST = words("first initial initially early earlier original originally")
+_FIRST = words("first initial initially early earlier original originally started began")
 _SUSPECTING = words(
     "suspected suspect suspects thought assumed believed guessed looked looks seemed seems appeared appears took "
     "blamed considered pointed feared expected suspicion suspicions guess hypothesis idea assumption hunch theory "
-    "impression bet instinct candidate lead diagnosis looking"
+    "impression bet instinct candidate lead diagnosis looking suspecting blaming assuming thinking "
+    "suggested hinted indicated"
 )
 _NAMES = words(
     "suspicion suspicions suspect guess hypothesis idea assumption hunch theory impression thought diagnosis"
 )
 _CONCEDING = words("while although though whereas")
 _TURNING = words("but however yet though although")
-_LEADING = words("and so then later which in fact reality truth on closer inspection instead this")
+_LEADING = words(
+    "and so then later which in fact reality truth on closer inspection instead this look examination second "
+    "after all checking thought thoughts"
+)
 _PRONOUNS = words("it that this which they these")
-_EMPHATIC = words("actually really fact reality truth rather instead")
+_EMPHATIC = words("actually really fact reality truth rather instead closer second")
+_ASTRAY = frozenset(
+    {
+        ("dead", "end"),
+        ("false", "lead"),
+        ("false", "alarm"),
+        ("wrong", "track"),
+        ("blind", "alley"),
+        ("false", "trail"),
+        ("wrong", "lead"),
+        ("wrong", "turn"),
+    }
+)
 _UPHOLDING = words("right correct confirmed confirms confirm rightly indeed proven borne correctly supported supports")
 _PROVED = words("turned proved turns proves turn prove proven")
 _NOT_SO = words("one so that it this the case to be")
@@ -39,6 +55,11 @@ _OTHERWISE = words("otherwise elsewhere differently")
 _POINTING = words("point points pointed pointing lead leads led")
 _SAYING = _POINTING | words(
     "say says said show shows showed tell tells told prove proves proved suggest suggests lies lay"
+)
+_RULING = words("rule rules ruled")
+_REFUTING = words(
+    "contradict contradicts contradicted refute refutes refuted disprove disproves disproved "
+    "exclude excludes excluded dismiss dismissed eliminate eliminates eliminated"
 )
 _LINKING = AUXILIARIES | words("turned turns out proved proves to be")
 _STRETCH = 16
@@ -64,7 +85,11 @@ def given_up(text: Text, first: int, last: int, rules: Rules) -> bool:
     )
     if is_all_clear([text.words[index] for index in indexes[text.place[last] + 1 : end]], rules):
         return False
+    if _is_cleft(own, text.place[first] - start, following_words(text, last)):
+        return True
     match = text.words[first : last + 1]
+    looking = any(a in ("looked", "looking") and b in ("at", "into") for a, b in pairwise(own))
+    closer = False
     for segment in _beyond(text, indexes, end):
         said = [text.words[index] for index in segment.indexes]
         again = _find(said, match)
@@ -72,10 +97,11 @@ def given_up(text: Text, first: int, last: int, rules: Rules) -> bool:
             at = segment.indexes[again]
             until = at + len(match) - 1
             return _is_well(text, at, until, rules)
-        if not _UPHOLDING.isdisjoint(said) and NEGATORS.isdisjoint(said):
+        if not looking and not _UPHOLDING.isdisjoint(said) and NEGATORS.isdisjoint(said):
             return False
-        if _drops(said, segment.turning or conceding, rules):
+        if _drops(said, segment.turning or conceding or closer, closer, rules):
             return True
+        closer = not _EMPHATIC.isdisjoint(said) and all(word in _LEADING or is_adverb(word) for word in said)
     return False
 
 
@@ -174,23 +200,34 @@ def _find(said: Sequence[str], wanted: Sequence[str]) -> int | None:
     return next((at for at in range(len(said) - size + 1) if list(said[at : at + size]) == list(wanted)), None)
 
 
-def _drops(said: Sequence[str], turning: bool, rules: Rules) -> bool:
+def _is_cleft(own: Sequence[str], place: int, after: Sequence[str]) -> bool:
+    """`what first looked like X is really Y`, the match being the X."""
+    if "what" not in own[:place]:
+        return False
+    for at in after_tail(after):
+        if after[at : at + 1] and after[at] in ("is", "was", "turned", "turns", "proved", "proves"):
+            rest = after[at:]
+            return len(rest) > 1 and _UPHOLDING.isdisjoint(rest) and NEGATORS.isdisjoint(rest)
+    return False
+
+
+def _drops(said: Sequence[str], turning: bool, closer: bool, rules: Rules) -> bool:
     """Whether a statement gives up what was suspected before it."""
     place = 0
     while place < len(said) and (said[place] in _TURNING or said[place] in _LEADING or is_adverb(said[place])):
         if said[place] in _PRONOUNS and not (place + 1 < len(said) and said[place + 1] in _PRONOUNS):
             break
         place += 1
-    emphatic = any(word in _EMPHATIC for word in said[:place])
+    emphatic = closer or any(word in _EMPHATIC for word in said[:place])
     rest = said[place:]
     if not rest:
         return False
     if rest[0] in _PRONOUNS:
-        return _drops_it(rest, emphatic, rules)
+        return _drops_it(rest, emphatic, rules) or (turning and _is_another(rest))
     named = next((at for at, word in enumerate(rest[:4]) if word in _NAMES), None)
     if named is not None:
         return is_denial(rest[named + 1 :]) or judges(rest[named + 1 :], WRONG)
-    return _blames_another(rest, turning) or _says_otherwise(rest, turning)
+    return _turns_down(rest) or _blames_another(rest, turning) or _says_otherwise(rest, turning)
 
 
 def _drops_it(rest: Sequence[str], emphatic: bool, rules: Rules) -> bool:
@@ -207,11 +244,35 @@ def _drops_it(rest: Sequence[str], emphatic: bool, rules: Rules) -> bool:
         return False
     if after[:1] == ["not"]:
         return all(word in _NOT_SO or is_adverb(word) for word in after[1:])
+    if tuple(word for word in after[:3] if word not in ("a", "an", "the"))[:2] in _ASTRAY:
+        return True
     if is_all_clear(["is", *after], rules):
         return True
     emphatic = emphatic or any(word in _EMPHATIC for word in predicate[: linked + 2])
     named = [word for word in after if word not in ("in", "fact", "reality", "truth", "rather", "instead")]
     return emphatic and bool(named) and _CAUSES.isdisjoint(named[:5]) and NEGATORS.isdisjoint(named)
+
+
+def _is_another(rest: Sequence[str]) -> bool:
+    """After a contrast: `it was the missing Secret`."""
+    return (
+        len(rest) > 3
+        and rest[1] in ("is", "was")
+        and rest[2] in ("the", "a", "an")
+        and _CAUSES.isdisjoint(rest[3:8])
+        and "only" not in rest[3:8]
+        and NEGATORS.isdisjoint(rest)
+    )
+
+
+def _turns_down(rest: Sequence[str]) -> bool:
+    """`the metrics ruled that out`, `the events contradict it`."""
+    if not NEGATORS.isdisjoint(rest):
+        return False
+    return any(
+        (a in _REFUTING or (a in _RULING and rest[at + 2 : at + 3] == ["out"])) and b in _PRONOUNS
+        for at, (a, b) in enumerate(pairwise(rest))
+    )
 
 
 def _blames_another(rest: Sequence[str], turning: bool) -> bool:

@@ -17,7 +17,7 @@ _SIGNS = words(
     "clues whiff shred"
 )
 _PRONOUNS = words("it that this them those these either which")
-_LEADING = words("there is are was were i we see saw found find so far still could can do did have has been")
+_LEADING = words("there s ve is are was were i we see saw found find so far still could can do did have has been")
 _SLIGHTEST = words("a an any the slightest least single even real clear other see find found seen have been")
 _ENDING = words(
     "to be seen found here there at all visible observed see report speak so far whatsoever reported like it that "
@@ -75,6 +75,8 @@ def is_denied_label(value: Sequence[str]) -> bool:
     while place < len(value) and (value[place] in _LEADING or is_adverb(value[place])):
         place += 1
     rest = value[place:]
+    if rest[:3] in (["not", "that", "i"], ["not", "that", "we"], ["not", "as", "far"]):
+        return True
     if rest[:1] in (["none"], ["nothing"]):
         return _nothing_of(rest[1:])
     if rest[:1] in (["no"], ["not"], ["zero"], ["without"], ["hardly"], ["never"]):
@@ -84,7 +86,8 @@ def is_denied_label(value: Sequence[str]) -> bool:
 
 def _nothing_of(after: Sequence[str]) -> bool:
     if after[:1] == ["of"]:
-        return (len(after) == 2 and after[1] in _PRONOUNS) or (
+        pronoun = len(after) > 1 and after[1] in _PRONOUNS
+        return (pronoun and (len(after) == 2 or after[2] in _PLACES)) or (
             list(after[1:2]) in (["the"], ["that"], ["this"]) and list(after[2:3]) in (["sort"], ["kind"], ["like"])
         )
     return bool(after) and all(word in _ENDING for word in after)

@@ -22,13 +22,14 @@ from grading.lexicon import (
 from grading.rules import Rules
 from grading.text import COMMA, DASH, Text
 
+_TAKING = words("take takes taking took")
 _OUT = words("rule rules ruled ruling count counts counting leave leaves leaving cross crosses crossing strike strikes")
 _OFF = words("cross crosses crossing strike strikes take takes taking")
 _ASIDE = words("set sets setting put puts putting lay lays")
-_PARTICLES = {"out": _OUT, "off": _OFF, "aside": _ASIDE}
+_PARTICLES = {"out": _OUT | _TAKING, "off": _OFF, "aside": _ASIDE}
 _LEAVING = words("leave leaves leaving")
 _CONCLUDING = words("that this which these what so")
-_OUT_OF = words("it the this that question consideration account")
+_OUT_OF = words("it this that question consideration account equation picture running discussion race")
 _WHOLE = words("every all any each everything anything")
 _EXCEPTING = (("other", "than"), ("apart", "from"), ("aside", "from"), ("else", "than"), ("except", "for"))
 _EXCEPTIONS = words("than but except besides save barring excepting")
@@ -60,15 +61,18 @@ def is_left_out(text: Text, first: int, last: int, following: Sequence[str]) -> 
     return _least_of_all(text, first, last, following)
 
 
-def splits(clause: Sequence[str], place: int, following: Sequence[str]) -> int | None:
-    """Where the verb of `rules X out` stands if the match at `place` is the X of it, else None."""
+def splits(clause: Sequence[str], place: int, following: Sequence[str], negated: bool = False) -> int | None:
+    """Where the verb of `rules X out` stands if the match at `place` is the X of it, else None.
+
+    Under a negation it does not matter whether to leave out is to set aside or to forget (`must not leave X out`).
+    """
     at = next((at for at in after_tail(following) if following[at : at + 1] and following[at] in _PARTICLES), None)
     if at is None:
         return None
     verbs = _PARTICLES[following[at]]
     for verb in range(place - 1, max(-1, place - 2 - _NOUNS), -1):
         if clause[verb] in verbs:
-            return verb if _sets_out(clause, verb, place, following[at:]) else None
+            return verb if negated or _sets_out(clause, verb, place, following[at:]) else None
         if clause[verb] in AUXILIARIES or clause[verb] in NEGATORS:
             return None
     return None
@@ -78,12 +82,11 @@ def _sets_out(clause: Sequence[str], verb: int, place: int, particle: Sequence[s
     """Whether the verb and its particle set aside: to leave a thing out may also be to forget it."""
     if particle[:1] == ["off"]:
         return list(particle[1:3]) in (["the", "list"], ["the", "table"], [])
-    if particle[1:2] == ["of"] and not (len(particle) > 2 and particle[2] in _OUT_OF):
-        return False
-    if clause[verb] not in _LEAVING:
-        return True
     if particle[1:2] == ["of"]:
-        return True
+        named = [word for word in particle[2:4] if word not in ("the", "further")]
+        return bool(named) and named[0] in _OUT_OF
+    if clause[verb] not in _LEAVING:
+        return clause[verb] not in _TAKING
     concluding = verb == 0 or clause[verb - 1] in _CONCLUDING
     return concluding and (clause[place] not in OBJECTS or clause[:1] in (("that",), ("this",)))
 
@@ -129,7 +132,7 @@ def is_only_one_left(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether everything but the match is denied or cleared (`every other cause than X can be excluded`)."""
     place = text.place[first]
     lead = [text.words[index] for index in text.clauses[text.clause[first]][max(0, place - _LEAD) : place]]
-    while lead and lead[-1] in DETERMINERS:
+    while lead and (lead[-1] in DETERMINERS or lead[-1] in FAULTS):
         lead.pop()
     if not lead or (tuple(lead[-2:]) not in _EXCEPTING and lead[-1] not in _EXCEPTIONS):
         return False
