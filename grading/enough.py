@@ -50,7 +50,7 @@ _HAVING = words("has have had leaves leave left offers offer provides provide al
 _AMOUNTS = words("plenty ample enough sufficient adequate lots lot abundant generous free spare unused considerable")
 _BETWEEN = words("of a some left available it them")
 _SET = words("set configured defined written specified wired")
-_ROOM = words("room headroom slack leeway margin time")
+_ROOM = words("room headroom slack leeway margin")
 _WANTED = tuple(
     tuple(phrase.split())
     for phrase in (
@@ -86,7 +86,9 @@ _WANTED = tuple(
         "the one it should be",
     )
 )
-_TAKEN_BACK = (QUALIFIERS | words("theory paper normally usually barely unless")) - {"enough", "than", "again", "too"}
+_TAKEN_BACK = (
+    QUALIFIERS | words("improvement doubt error errors interpretation theory paper normally usually barely unless")
+) - {"enough", "than", "again", "too"}
 _MODALS = words("would should must needs need to may might could requires require wants want lacks for")
 _WHERE = words("on in for under within at to")
 _REACH = 8
@@ -161,6 +163,8 @@ def _adequate(rest: Sequence[str]) -> bool:
     else:
         return False
     after = rest[length:]
+    if after[:1] in (["that"], ["so"]) or after[:2] == ["as", "to"]:
+        return False
     if after[:1] == ["to"] and not (len(after) > 1 and after[1] in _HOLDING):
         return False
     return not _taken_back(after)
@@ -170,7 +174,7 @@ def _has_room(rest: Sequence[str]) -> bool:
     """`plenty of headroom`, `room for ten more pods`, `ample free space`."""
     amount = False
     for place, word in enumerate(rest[:_REACH]):
-        if word in _ROOM or (amount and word in _CAPACITIES):
+        if word in _ROOM or (amount and (word in _CAPACITIES or word == "time")):
             after = rest[place + 1 :]
             ends = not after or after[0] in FUNCTION_WORDS or after[0] in LEFT or after[0] in _AMOUNTS | _ROOM
             return (ends or after[0] in _CAPACITIES) and not _taken_back(after)

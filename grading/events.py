@@ -11,12 +11,16 @@ from grading.lexicon import ADDITIVE, ADVERBS, ARTICLES, AUXILIARIES, BREAKERS, 
 _EVENTS = words(
     "fail failed failing fails crash crashed crashing crashes crashloop crashlooping die died dying happen happened "
     "happening occur occurred occurring restart restarted restarting restarts kill killed oomkilled evict evicted "
-    "evicting terminate terminated preempt preempted throttled throttling degraded interrupted aborted abort panicked "
-    "panic hang hung exit exited break broke broken erroring delete deleted failover stuck pending unhealthy down "
-    "rejected refused denied drained arise arose"
+    "evicting preempt preempted throttled throttling degraded interrupted aborted abort panicked "
+    "panic hang hung break broke broken erroring failover stuck pending unhealthy down "
+    "rejected refused denied arise arose"
 )
 """What happens to a workload when it fails, and the states that are the failure."""
 
+_ENDINGS = words("exit exited exits terminate terminated stop stopped")
+"""Events only where they are told of: what `does not exit because of a sidecar` should."""
+
+_TOLD = words("did was were had got")
 _OPENING = words("as a on in by the direct consequence")
 _AFTER_EVENT = ADVERBS | words("again today now down out over up itself once earlier yesterday last night then")
 _GETTING = AUXILIARIES | words("get gets got getting gotten become became go going went")
@@ -39,16 +43,24 @@ def event_denied(words_: Sequence[str], opening: int) -> bool:
         if word in ADDITIVE:
             return False
         if word in ("not", "never"):
-            return words_[place + 1] not in ADDITIVE
+            return _denies_event(words_, place, event)
         if word not in _GETTING and word not in ADVERBS and word != "oom":
             return _no_subject(words_, place)
     return False
 
 
+def _denies_event(words_: Sequence[str], negator: int, event: int) -> bool:
+    """Whether a negator denies the event, and not that it could be brought about (`could not be evicted`)."""
+    before = words_[negator - 1] if negator else ""
+    if words_[negator + 1] in ADDITIVE or before in ("can", "could", "able"):
+        return False
+    return words_[event] in _EVENTS or words_[negator] == "never" or before in _TOLD
+
+
 def _event_before(words_: Sequence[str], place: int) -> int | None:
     """The place of the event that ends at or shortly before `place`, an object or adverb between."""
     for at in range(place, max(-1, place - 4), -1):
-        if words_[at] in _EVENTS:
+        if words_[at] in _EVENTS or words_[at] in _ENDINGS:
             return at
         if words_[at] not in _AFTER_EVENT and words_[at] not in _WHAT:
             return None

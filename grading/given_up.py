@@ -17,13 +17,15 @@ from grading.lexicon import AUXILIARIES, BLAME_ADJECTIVES, BREAKERS, NEGATORS, w
 from grading.rules import Rules
 from grading.text import LINE, QUESTION, STOP, Text
 
-_FIRST = words("first initial initially early earlier original originally started began")
+_FIRST = words("first initial initially early earlier original originally")
 _SUSPECTING = words(
     "suspected suspect suspects thought assumed believed guessed looked looks seemed seems appeared appears took "
     "blamed considered pointed feared expected suspicion suspicions guess hypothesis idea assumption hunch theory "
     "impression bet instinct candidate lead diagnosis looking suspecting blaming assuming thinking "
     "suggested hinted indicated"
 )
+_BEGINNING = words("started began")
+_GERUNDS = words("suspecting blaming assuming thinking looking")
 _NAMES = words(
     "suspicion suspicions suspect guess hypothesis idea assumption hunch theory impression thought diagnosis"
 )
@@ -49,6 +51,7 @@ _ASTRAY = frozenset(
 )
 _UPHOLDING = words("right correct confirmed confirms confirm rightly indeed proven borne correctly supported supports")
 _PROVED = words("turned proved turns proves turn prove proven")
+_PAST = words("was were looked seemed appeared worked")
 _NOT_SO = words("one so that it this the case to be")
 _CAUSES = words("cause reason culprit explanation problem trigger blame fault responsible issue source")
 _OTHERWISE = words("otherwise elsewhere differently")
@@ -78,7 +81,7 @@ def given_up(text: Text, first: int, last: int, rules: Rules) -> bool:
     start, end = _stretch(text, first, last)
     indexes = text.clauses[text.clause[first]]
     own = [text.words[index] for index in indexes[start:end]]
-    if _FIRST.isdisjoint(own) or _SUSPECTING.isdisjoint(own) or not NEGATORS.isdisjoint(own):
+    if (_FIRST.isdisjoint(own) and not _sets_out(own)) or _SUSPECTING.isdisjoint(own) or not NEGATORS.isdisjoint(own):
         return False
     conceding = any(word in _CONCEDING for word in own[:2]) or (
         start > 0 and text.words[indexes[start - 1]] in _CONCEDING
@@ -115,21 +118,19 @@ def _is_well(text: Text, first: int, last: int, rules: Rules) -> bool:
 def fine_at_first(text: Text, first: int, last: int) -> bool:
     """Whether a match is only said to have been well at first (`DNS was fine initially`)."""
     after = following_words(text, last)
-    if after[:1] and after[0] not in (
-        "was",
-        "were",
-        "looked",
-        "seemed",
-        "appeared",
-        "worked",
-        "looks",
-        "seems",
-        "appears",
-    ):
+    if after[:1] and after[0] not in _PAST:
         return False
     indexes = text.clauses[text.clause[first]]
     said = [text.words[index] for index in indexes[: text.place[last] + _STRETCH]]
-    return "initially" in said or "originally" in said or _find(said, ["at", "first"]) is not None
+    if "initially" in said or "originally" in said:
+        return True
+    at = _find(said, ["at", "first"])
+    return at is not None and said[at + 2 : at + 3] not in (["glance"], ["sight"], ["look"])
+
+
+def _sets_out(own: Sequence[str]) -> bool:
+    """`I started out suspecting X`, `we began by blaming X`."""
+    return any(word in _BEGINNING and not _GERUNDS.isdisjoint(own[at + 1 : at + 3]) for at, word in enumerate(own))
 
 
 def only_seemed_fine(text: Text, first: int, last: int, rules: Rules) -> bool:
