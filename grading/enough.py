@@ -91,6 +91,9 @@ _TAKEN_BACK = (
 ) - {"enough", "than", "again", "too"}
 _MODALS = words("would should must needs need to may might could requires require wants want lacks for")
 _WHERE = words("on in for under within at to")
+_UNLESS = NEGATORS | INABILITY | words("zero few fewer little")
+"""Of these there is not enough."""
+
 _REACH = 8
 _LOOK_BACK = 12
 _TRIGGERS = _ENOUGH | _ALONE | _AMOUNTS | _ROOM | {"as", "what", "how", "where", "in", "beyond", "enough", "one"}
@@ -99,11 +102,21 @@ _TRIGGERS = _ENOUGH | _ALONE | _AMOUNTS | _ROOM | {"as", "what", "how", "where",
 def is_enough(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
     """Whether what stands after a match says that it is enough, has room, or is as it is wanted."""
     own = text.words[first : last + 1]
+    if not _UNLESS.isdisjoint(own) or not _UNLESS.isdisjoint(_lead(text, first)):
+        return False
     if not _TRIGGERS.isdisjoint(following) and any(
         says_enough(following[place:], [*own, *following[:place]]) for place in after_tail(following)
     ):
         return True
     return _is_had(text, first, last, following) or _relative(text, last, own, following)
+
+
+def _lead(text: Text, first: int) -> list[str]:
+    """The words before a match, back to the last that begins another statement."""
+    place = text.place[first]
+    lead = [text.words[index] for index in text.clauses[text.clause[first]][max(0, place - _LOOK_BACK) : place]]
+    turn = next((at for at in range(len(lead) - 1, -1, -1) if lead[at] in BREAKERS), -1)
+    return lead[turn + 1 :]
 
 
 def _relative(text: Text, last: int, own: Sequence[str], following: Sequence[str]) -> bool:
@@ -186,8 +199,7 @@ def _has_room(rest: Sequence[str]) -> bool:
 
 def _is_had(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
     """`the node has enough memory`, `there is plenty of room on the disk`: there is enough of a match, or in it."""
-    place = text.place[first]
-    lead = [text.words[index] for index in text.clauses[text.clause[first]][max(0, place - _LOOK_BACK) : place]]
+    lead = _lead(text, first)
     while lead and (lead[-1] == "of" or lead[-1] in DETERMINERS or lead[-1] in ("free", "spare")):
         lead.pop()
     if lead and lead[-1] in _WHERE:
@@ -202,7 +214,7 @@ def _is_had(text: Text, first: int, last: int, following: Sequence[str]) -> bool
         lead.pop()
     if not lead or (lead[-1] not in _HAVING and lead[-1] not in MORE_COPULAS):
         return False
-    if any(word in NEGATORS or word in INABILITY or word in CONDITIONALS or word in _MODALS for word in lead):
+    if any(word in CONDITIONALS or word in _MODALS for word in lead):
         return False
     goes_on = bool(following) and following[0] not in FUNCTION_WORDS and following[0] not in LEFT
     return not goes_on and not _taken_back(following)
