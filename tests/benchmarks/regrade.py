@@ -32,13 +32,18 @@ for log in sorted(Path(sys.argv[1]).glob("runs/*.jsonl.zst")):
 print(events)
 """
 REGRADE = """
-import sys
+import json, resource, sys
 from pathlib import Path
 from replay.graders import load
 from replay.regrade import Options, regrade
 if __name__ == "__main__":
     found = regrade(Path(sys.argv[1]), load(sys.argv[2]), Options(jobs=int(sys.argv[3])))
-    print(found.receipt.coverage.graded)
+    own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    print(json.dumps({
+        "graded": found.receipt.coverage.graded,
+        "own_cpu_s": own.ru_utime + own.ru_stime,
+        "workers_cpu_s": workers.ru_utime + workers.ru_stime,
+    }))
 """
 
 
@@ -110,7 +115,7 @@ def _main_figures(campaign: Path, runs: int) -> None:
     raw = decoding(campaign)
     one = regrading(campaign)
     two = regrading(campaign, jobs=2)
-    print(f"{runs} runs, {raw.text.strip()} events, {one.text.strip()} graded")
+    print(f"{runs} runs, {raw.text.strip()} events, {one.printed['graded']} graded")
     print(f"decode:          {raw.cpu_s:.2f} s CPU ({raw.cpu_s / runs * 1e3:.3f} ms a run)")
     print(f"regrade:         {one.cpu_s:.2f} s CPU, {one.wall_s:.2f} s wall, peak {one.peak_mib:.0f} MiB")
     print(f"regrade / decode {one.cpu_s / raw.cpu_s:.2f} (at most 2.5)")

@@ -10,9 +10,6 @@ spends, over what the parent spends and half of what both workers do, which is t
 """
 
 import argparse
-import json
-import resource
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -23,16 +20,10 @@ from tests.benchmarks.record import inspect, record
 from tests.benchmarks.regrade import campaign_of, decoding, machine_speed_up, regrading
 
 SIZES = (1_000, 10_000, 20_000, 50_000)
-COMPARED = 10_000
-"""The size at which the ratio to decoding and the speed-up are asked for."""
 FEW = 50
 """What regrading so few costs is taken for the start-up."""
 MANY = 20_000
 """Above this a measurement is not repeated."""
-
-
-def _cost(found: Any) -> measure.Cost:
-    return measure.Cost(cpu_s=found.cpu_s, wall_s=found.wall_s, peak_mib=found.peak_mib)
 
 
 def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
@@ -42,9 +33,9 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
     # One after the other and again, so that a busy minute falls on all of them alike.
     rounds = [
         (
-            _cost(decoding(campaign)),
-            _cost(regrading(campaign)),
-            measure.operation("scale", "two", "--at", campaign),
+            decoding(campaign),
+            regrading(campaign),
+            regrading(campaign, jobs=2),
         )
         for _ in range(repeats)
     ]
@@ -68,25 +59,14 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
     }
 
 
-def _two(campaign: Path) -> dict[str, float]:
-    """Regrade with two workers: CPU seconds of this process, and of both workers."""
-    from replay.graders import load
-    from replay.regrade import Options, regrade
-
-    shutil.rmtree(campaign / "grades", ignore_errors=True)
-    regrade(campaign, load("claims"), Options(jobs=2))
-    own, workers = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return {"own_cpu_s": own.ru_utime + own.ru_stime, "workers_cpu_s": workers.ru_utime + workers.ru_stime}
-
-
 def beside_inspect(ours: int, theirs: int, log: Path | None, repeats: int) -> dict[str, Any]:
     """Both sides on the workload's conversations. `log` is an `.eval` of `theirs` samples made before, or None."""
     with tempfile.TemporaryDirectory() as scratch:
         few, campaign = Path(scratch) / "few", Path(scratch) / "many"
         for directory, runs in ((few, FEW), (campaign, ours)):
             record(scripts(workload.load(), runs, stream=True), directory, stream=True)
-        start = measure.middle([_cost(regrading(few)) for _ in range(repeats)])
-        one = measure.middle([_cost(regrading(campaign)) for _ in range(repeats)])
+        start = measure.middle([regrading(few) for _ in range(repeats)])
+        one = measure.middle([regrading(campaign) for _ in range(repeats)])
         if log is None:
             log = Path(inspect("run", "--runs", theirs, "--log-dir", scratch).printed["log"])
         bare = measure.median(lambda: inspect("import"), repeats)
@@ -127,8 +107,6 @@ def run(sizes: list[int], directory: Path, repeats: int) -> dict[str, Any]:
 def main() -> None:
     """Measure."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.scale", description=__doc__)
-    parser.add_argument("--op", choices=("two",))
-    parser.add_argument("--at", type=Path)
     parser.add_argument("--size", type=int, nargs="*", default=list(SIZES))
     parser.add_argument("--directory", type=Path, help="where synthetic campaigns are kept (default: a temporary one)")
     parser.add_argument("--repeats", type=int, default=3)
@@ -136,9 +114,6 @@ def main() -> None:
     parser.add_argument("--inspect-size", type=int, default=300)
     parser.add_argument("--inspect-log", type=Path)
     args = parser.parse_args()
-    if args.op is not None:
-        print(json.dumps(_two(args.at)))
-        return
     with tempfile.TemporaryDirectory() as scratch:
         directory = args.directory or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
