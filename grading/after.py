@@ -37,6 +37,12 @@ from grading.text import LINE, Text
 
 _NOUNS = 3
 _WINDOW = 20
+_DENYING = RULED_OUT | {
+    *("not", "never", "no", "nothing", "neither"),
+    *("would", "ruled", "rule", "out", "red", "off", "considered"),
+}
+"""One of these is in every predicate of denial."""
+
 _WRONG = frozenset({"wrong", "incorrect", "misleading", "premature", "inaccurate"})
 _PRONOUNS = frozenset({"it", "this", "that", "they", "these"})
 _EMPTY_ROLES = frozenset({"role", "part", "bearing", "effect", "impact", "influence"})
@@ -70,13 +76,14 @@ def after_tail(words: Sequence[str]) -> list[int]:
     return places
 
 
-def denied_after(text: Text, first: int, last: int) -> bool:
-    """Whether the words after a match take it back."""
-    words = following_words(text, last)
-    subject = text.words[first : last + 1]
-    for place in after_tail(words):
-        if is_denial(words[place:], _faulty_states([*subject, *words[:place]])):
-            return True
+def denied_after(text: Text, first: int, last: int, following: list[str] | None = None) -> bool:
+    """Whether the words after a match take it back. `following` are those of `following_words`, if they are known."""
+    words = following_words(text, last) if following is None else following
+    if not _DENYING.isdisjoint(words):
+        subject = text.words[first : last + 1]
+        for place in after_tail(words):
+            if is_denial(words[place:], _faulty_states([*subject, *words[:place]])):
+                return True
     return _taken_back(text, first, last, words)
 
 

@@ -70,9 +70,12 @@ _ENDING = FAULTS | words(
 """Before `without errors` these are no all-clear."""
 
 
-def all_clear_after(text: Text, first: int, last: int, rules: Rules) -> bool:
-    """Whether the match is followed by an all-clear that the clause really asserts."""
-    words = following_words(text, last)
+def all_clear_after(text: Text, first: int, last: int, rules: Rules, following: Sequence[str] | None = None) -> bool:
+    """Whether the match is followed by an all-clear that the clause really asserts.
+
+    `following` are the words of `following_words`, if they are known.
+    """
+    words = following_words(text, last) if following is None else following
     found = is_all_clear(words, rules) or (rules.wider_all_clear and _after_tail(text, last, words, rules))
     return found and not (rules.assertive_all_clear and asserts_nothing(text, first))
 

@@ -101,6 +101,12 @@ _TRIGGERS = _ENOUGH | _ALONE | _AMOUNTS | _ROOM | {"as", "what", "how", "where",
 
 def is_enough(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
     """Whether what stands after a match says that it is enough, has room, or is as it is wanted."""
+    if (
+        _TRIGGERS.isdisjoint(following)
+        and _AMOUNTS.isdisjoint(text.words[max(0, first - _REACH) : first])
+        and text.words[last + 1 + len(following) : last + 2 + len(following)] != ["which"]
+    ):
+        return False
     own = text.words[first : last + 1]
     if not _UNLESS.isdisjoint(own) or not _UNLESS.isdisjoint(_lead(text, first)):
         return False

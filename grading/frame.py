@@ -88,14 +88,11 @@ def _last_words(text: Text, clause: int) -> list[str]:
     return [text.words[index] for index in text.clauses[clause][-8:]]
 
 
-def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:
-    """What the next cell, parenthesis or label value says of a match that ends its clause: a reason, or None.
+def verdict_of(value: list[str], rules: Rules) -> str | None:
+    """What the next cell, parenthesis or label value says of a match: a reason to reject the match, or None.
 
     `OOMKilled: no`, `| Image pull | ruled out |`, `liveness probe: healthy`.
     """
-    value = value_beside(text, last)
-    if value is None:
-        return None
     if tuple(value) in VERDICT_NO or is_denial(value):
         return "negated_after"
     return "all_clear" if len(value) <= 4 and is_all_clear(value, rules) and value[-1] != "as" else None
@@ -104,8 +101,10 @@ def verdict_beside(text: Text, last: int, rules: Rules) -> str | None:
 def value_beside(text: Text, last: int) -> list[str] | None:
     """The first words of the next cell, parenthesis or label value after a match that ends its clause, or None."""
     after = following_words(text, last)
-    ends = [place for place in after_tail(after) if place == len(after)]
     index = last + 1 + len(after)
+    if not text.gaps[last + 1] & OPEN and not (index < len(text.words) and text.gaps[index] & _JOINTS):
+        return None
+    ends = [place for place in after_tail(after) if place == len(after)]
     if not ends:
         if after and not (last + 1 < len(text.words) and text.gaps[last + 1] & OPEN):
             return None

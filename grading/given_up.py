@@ -25,6 +25,9 @@ _SUSPECTING = words(
     "suggested hinted indicated"
 )
 _BEGINNING = words("started began")
+_EARLY = ("first", "initial", "earl", "original", "started", "began")
+"""How every word begins by which a suspicion is a first one."""
+
 _GERUNDS = words("suspecting blaming assuming thinking looking")
 _NAMES = words(
     "suspicion suspicions suspect guess hypothesis idea assumption hunch theory impression thought diagnosis"
@@ -78,6 +81,12 @@ class _Segment(msgspec.Struct, frozen=True):
 
 def given_up(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether a match is a first suspicion that what follows gives up."""
+    joined = text.joined
+    for early in _EARLY:
+        if early in joined:
+            break
+    else:
+        return False
     start, end = _stretch(text, first, last)
     indexes = text.clauses[text.clause[first]]
     own = [text.words[index] for index in indexes[start:end]]

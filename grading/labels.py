@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from grading.after import after_tail, following_words, is_adverb
 from grading.enough import says_enough
-from grading.frame import value_beside, verdict_beside
+from grading.frame import value_beside, verdict_of
 from grading.lexicon import EVENTS, FAULTS, OBJECTS, PROBLEM_NOUNS, words
 from grading.rules import Rules
 from grading.text import Text
@@ -49,12 +49,10 @@ _SHORT = 4
 
 def label_verdict(text: Text, first: int, last: int, rules: Rules) -> str | None:
     """What stands beside a match that is a label: a reason to reject the match, or None."""
-    known = verdict_beside(text, last, rules)
-    if known is None and not (rules.denied_labels or rules.sufficient):
-        return None
     value = value_beside(text, last)
     if value is None:
-        return known
+        return None
+    known = verdict_of(value, rules)
     if rules.denied_labels:
         absent = value[:1] == ["none"] or is_denied_label(value)
         if absent and _should_be_there(text, first, last):

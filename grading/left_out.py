@@ -46,6 +46,9 @@ _NEAR = (
     ("miles", "from"),
     ("miles", "away", "from"),
 )
+_SETTING = _PARTICLES.keys() | {word for phrase in _NEAR for word in phrase[-3:]}
+"""One of these stands behind a match that is set aside."""
+
 _LEAST = ["least", "of", "all"]
 _LEAD = 10
 _NOUNS = 3
@@ -53,6 +56,8 @@ _NOUNS = 3
 
 def is_left_out(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
     """Whether a match is set aside by the words on both sides of it, or is far from being to blame."""
+    if _SETTING.isdisjoint(following) and "leastofall" not in text.joined:
+        return False
     place = splits(tuple(text.words[index] for index in text.clauses[text.clause[first]]), text.place[first], following)
     if place is not None:
         return not _negated(text, first, place)
@@ -66,6 +71,8 @@ def splits(clause: Sequence[str], place: int, following: Sequence[str], negated:
 
     Under a negation it does not matter whether to leave out is to set aside or to forget (`must not leave X out`).
     """
+    if _PARTICLES.keys().isdisjoint(following):
+        return None
     at = next((at for at in after_tail(following) if following[at : at + 1] and following[at] in _PARTICLES), None)
     if at is None:
         return None
@@ -130,6 +137,8 @@ def _least_of_all(text: Text, first: int, last: int, following: Sequence[str]) -
 
 def is_only_one_left(text: Text, first: int, last: int, rules: Rules) -> bool:
     """Whether everything but the match is denied or cleared (`every other cause than X can be excluded`)."""
+    if _WHOLE.isdisjoint(text.words[max(0, first - _LEAD) : first]):
+        return False
     place = text.place[first]
     lead = [text.words[index] for index in text.clauses[text.clause[first]][max(0, place - _LEAD) : place]]
     while lead and (lead[-1] in DETERMINERS or lead[-1] in FAULTS):

@@ -1,5 +1,6 @@
 """Whether a match counts: the one place where every reason to reject it is asked, in a fixed order."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from grading.after import denied_after, following_words
@@ -66,30 +67,30 @@ def _clears(role: Role, control: bool, rules: Rules) -> bool:
 
 
 def _after(text: Text, first: int, last: int, clears: bool, kept: bool, rules: Rules) -> str | None:
-    if rules.negation_after and not kept and denied_after(text, first, last):
+    after = following_words(text, last)
+    if rules.negation_after and not kept and denied_after(text, first, last, after):
         return None if _affirmed(text, first, last, rules) else "negated_after"
-    if not kept and _turned_down(text, first, last, rules):
+    if not kept and _turned_down(text, first, last, after, rules):
         return "negated_after"
-    if clears and _cleared(text, first, last, rules):
+    if clears and _cleared(text, first, last, after, rules):
         return "all_clear"
     if rules.labels and not kept:
         return label_verdict(text, first, last, rules)
     return None
 
 
-def _cleared(text: Text, first: int, last: int, rules: Rules) -> bool:
+def _cleared(text: Text, first: int, last: int, after: Sequence[str], rules: Rules) -> bool:
     """Whether a match is said to be well."""
-    found = all_clear_after(text, first, last, rules)
+    found = all_clear_after(text, first, last, rules, after)
     if not found and rules.sufficient:
-        found = is_enough(text, first, last, following_words(text, last)) and not asserts_nothing(text, first)
+        found = is_enough(text, first, last, after) and not asserts_nothing(text, first)
     return found and not (rules.given_up and fine_at_first(text, first, last))
 
 
-def _turned_down(text: Text, first: int, last: int, rules: Rules) -> bool:
+def _turned_down(text: Text, first: int, last: int, after: Sequence[str], rules: Rules) -> bool:
     """Whether a match is denied by what stands around it, though nothing negates it."""
     if not (rules.none_as_quantity or rules.judged_wrong or rules.distances or rules.given_up or rules.left_out):
         return False
-    after = following_words(text, last)
     return (
         (rules.none_as_quantity and none_after(text, first, last, after))
         or (rules.judged_wrong and judged_wrong(text, first, last, after))
