@@ -198,11 +198,15 @@ def _parts(text: Text, clause: Sequence[int]) -> Iterator[_Segment]:
     """A clause cut where it turns."""
     shown = clause[: 2 * _STRETCH]
     opening = 0
+    turning = text.words[shown[0]] in _TURNING
     for place in range(1, len(shown)):
-        if text.words[shown[place]] in _TURNING:
-            yield _Segment(shown[opening:place], text.words[shown[opening]] in _TURNING)
-            opening = place
-    yield _Segment(shown[opening:], text.words[shown[opening]] in _TURNING)
+        turns = text.words[shown[place]] in _TURNING
+        if turns or (
+            text.words[shown[place]] == "and" and [text.words[at] for at in shown[place + 1 : place + 2]] == ["it"]
+        ):
+            yield _Segment(shown[opening:place], turning)
+            opening, turning = place, turning or turns
+    yield _Segment(shown[opening:], turning)
 
 
 def _find(said: Sequence[str], wanted: Sequence[str]) -> int | None:
@@ -232,7 +236,7 @@ def _drops(said: Sequence[str], turning: bool, closer: bool, rules: Rules) -> bo
     rest = said[place:]
     if not rest:
         return False
-    if rest[0] in _PRONOUNS:
+    if rest[0] in _PRONOUNS and not (len(rest) > 1 and rest[1] in _NAMES):
         return _drops_it(rest, emphatic, rules) or (turning and _is_another(rest))
     named = next((at for at, word in enumerate(rest[:4]) if word in _NAMES), None)
     if named is not None:

@@ -41,6 +41,7 @@ _REFUSALS = frozenset(
     )
 )
 _NO_OBJECT = words("pressure pull pulls eviction evictions kills restarts starvation taint taints limit quota")
+_THINGS = OBJECTS | words("deployment deployments statefulset daemonset ingress cronjob replicaset")
 _OF_OTHERS = FAULTS | EVENTS | words("other others further more affected additional")
 _LEAD = 4
 _SIGN_WITHIN = 6
@@ -114,4 +115,4 @@ def _should_be_there(text: Text, first: int, last: int) -> bool:
         return False
     if any(word in _OF_OTHERS for word in lead):
         return False
-    return text.words[last] in OBJECTS or (bool(lead) and lead[-1] in OBJECTS)
+    return text.words[last] in _THINGS or (bool(lead) and lead[-1] in _THINGS)
