@@ -1,4 +1,4 @@
-"""The changes that the reference's grader went through: fixes of faults that its own runs showed, in their order.
+"""The first changes of the history, A-01 to C-18, in their order.
 
 Data only; `grading.changes` puts them into the history. A change that was released is never edited.
 """

@@ -1,4 +1,4 @@
-"""The changes after those: faults found by reading answers and phrasings against the grammar, in their order.
+"""The changes that follow, R-01 and on, in their order.
 
 Data only; `grading.changes` puts them behind `grading.changes_fixed`. A change that was released is never edited.
 """
