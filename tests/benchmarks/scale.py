@@ -65,12 +65,13 @@ def beside_inspect(ours: int, theirs: int, log: Path | None, repeats: int) -> di
         few, campaign = Path(scratch) / "few", Path(scratch) / "many"
         for directory, runs in ((few, FEW), (campaign, ours)):
             record(scripts(workload.load(), runs, stream=True), directory, stream=True)
-        start = measure.middle([regrading(few) for _ in range(repeats)])
-        one = measure.middle([regrading(campaign) for _ in range(repeats)])
         if log is None:
             log = Path(inspect("run", "--runs", theirs, "--log-dir", scratch).printed["log"])
-        bare = measure.median(lambda: inspect("import"), repeats)
-        scored = measure.median(lambda: inspect("score", "--log", log), repeats)
+        rounds = [
+            (regrading(few), regrading(campaign), inspect("import"), inspect("score", "--log", log))
+            for _ in range(repeats)
+        ]
+    start, one, bare, scored = (measure.middle(list(costs)) for costs in zip(*rounds, strict=True))
     theirs_ms = (scored.cpu_s - bare.cpu_s) / theirs * 1e3
     ours_ms = (one.cpu_s - start.cpu_s) / (ours - FEW) * 1e3
     whole = (theirs_ms * ours / 1e3 + bare.cpu_s) / one.cpu_s
