@@ -109,7 +109,7 @@ def _scale(found: dict[str, Any]) -> Iterator[str]:
         "Synthetic runs of about 50 KiB of raw events; start-up counts. *Decode* is to decompress and decode every "
         "event and nothing else. The speed-up of two processes by CPU is what it would be on idle cores, by the wall "
         "clock what it was; *machine* is how much faster two decoding processes that share nothing were than one after "
-        "the other, which nothing here can exceed.\n"
+        "the other, measured by itself: a busy minute can make it less than the speed-up beside it.\n"
     )
     head = ["runs", "ms a run", "over decode", "runs a CPU second", "peak MiB", "two: by CPU", "by the wall", "machine"]
     rows = [
