@@ -7,6 +7,7 @@ Validity).
 """
 
 import hashlib
+import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from replay.grades import CurrentCase, GraderFailure
 from replay.guard import no_network
 from replay.logref import LogRef
 from replay.pool import Bar, each_log, emitted
+from replay.sorted_rows import SortedRows, sort_rows
 from replay.store import GRADES, GradeStore, Move, publish
 from replay.work import BROKEN, CORRUPT, FLIP, ROW, CauseWork, Earlier, GradeWork, Moved, ref
 from schemas.cases import rubric_digest, stimulus_digest
@@ -75,12 +77,14 @@ def regrade(directory: Path, grader: LoadedGrader, options: Options, note: Note 
     with no_network(), GradeStore(directory) as store:
         _refuse_edited(store, grader)
         bar = Bar(f"grading {directory.name}", len(selected))
-        work = GradeWork(ref(grader), pack.cases)
         try:
-            each_log(selected, work, store.scratch, jobs=options.jobs, progress=bar)
+            each_log(selected, GradeWork(ref(grader), pack.cases), store.scratch, jobs=options.jobs, progress=bar)
         finally:
             bar.close()
-        return _store(directory, store, grader, options, pack, logs, selected, note)
+        counts = len(logs), len(selected)
+        # What is held of each log is given back before the rows need room.
+        del logs, selected
+        return _store(directory, store, grader, options, pack, counts, note)
 
 
 def campaigns(paths: Sequence[Path]) -> list[Path]:
@@ -160,30 +164,30 @@ def _store(
     grader: LoadedGrader,
     options: Options,
     pack: _Pack,
-    logs: Sequence[LogRef],
-    selected: Sequence[LogRef],
+    counts: tuple[int, int],
     note: Note,
 ) -> Regraded:
     corrupt = tuple(sorted(_decoded(store, CORRUPT, Corrupt), key=lambda found: found.file))
     failures = tuple(sorted(_decoded(store, BROKEN, GraderFailure), key=lambda found: found.run_id))
-    made = store.write_new(emitted(store.scratch, ROW))
-    if made is None:
+    identity = msgspec.json.encode([grader.name, grader.version, grader.sha256, options.rubric])
+    rows = sort_rows(emitted(store.scratch, ROW), store.scratch, identity)
+    if rows is None:
         raise WorkError(f"{directory}: no log can be read; {corrupt[0].file}: {corrupt[0].reason}")
+    made = store.write_new(rows)
     _refuse_different(store, grader)
     edited_from = _edited_from(store, grader)
     if edited_from:
         known = ", ".join(sha256[:12] for sha256 in edited_from)
         note(f"the source of {grader.label} is not that of earlier grades ({known}); the results are the same")
-    inputs = _inputs(store, grader, options)
-    name = f"{grader.label}-{options.rubric}-{inputs.sha256[:16]}.parquet"
-    flips = _flips(store, grader, options, pack, selected)
+    name = f"{grader.label}-{options.rubric}-{rows.inputs_sha256[:16]}.parquet"
+    flips = _flips(directory, store, grader, options, pack)
     receipt = Receipt(
         schema_version=RECEIPT_VERSION,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
-        campaign_id=inputs.campaign_id,
+        campaign_id=rows.campaign_id,
         grade_file=name,
         grade_file_sha256=_file_sha256(made),
-        inputs_sha256=inputs.sha256,
+        inputs_sha256=rows.inputs_sha256,
         grader=grader.name,
         version=grader.version,
         grader_sha256=grader.sha256,
@@ -192,16 +196,15 @@ def _store(
         pack=pack.label,
         where=options.where,
         tool_version=_tool_version(),
-        coverage=_coverage(directory, store, logs, selected, corrupt),
+        coverage=_coverage(directory, rows, *counts, len(corrupt)),
         flips=flips,
-        superseded=store.superseded(),
+        superseded=rows.superseded,
         grader_errors=tuple(failure.run_id for failure in failures),
         corrupt=corrupt,
         edited_from=edited_from,
-        inputs=inputs.logs,
-        rubrics=inputs.rubrics,
+        rubrics=rows.rubrics,
     )
-    written, receipt = _publish(store, made, receipt)
+    written, receipt = _publish(store, made, receipt, rows.inputs)
     return Regraded(campaign=str(directory), written=written, receipt=receipt, failures=failures)
 
 
@@ -211,7 +214,7 @@ def _tool_version() -> str:
     return version("korvid-rec")
 
 
-def _publish(store: GradeStore, made: Path, receipt: Receipt) -> tuple[bool, Receipt]:
+def _publish(store: GradeStore, made: Path, receipt: Receipt, inputs: Path) -> tuple[bool, Receipt]:
     """Name the grade file, then its receipt. Where both were there already, the stored receipt counts."""
     final = store.grades / receipt.grade_file
     fresh = publish(made, final)
@@ -221,13 +224,22 @@ def _publish(store: GradeStore, made: Path, receipt: Receipt) -> tuple[bool, Rec
     draft = store.scratch / "receipt.json"
     stored_sha256 = _file_sha256(final)
     receipt = msgspec.structs.replace(receipt, grade_file_sha256=stored_sha256)
-    draft.write_bytes(msgspec.json.format(msgspec.json.encode(receipt), indent=1) + b"\n")
+    _write_receipt(draft, receipt, inputs)
     if not publish(draft, beside):
         stored = store.receipts().get(receipt.grade_file)
         if stored is None or stored.grade_file_sha256 != stored_sha256:
             raise WorkError(f"{beside}: is not the receipt of {final.name}; move both away")
         receipt = msgspec.structs.replace(receipt, created=stored.created)
     return fresh, receipt
+
+
+def _write_receipt(draft: Path, receipt: Receipt, inputs: Path) -> None:
+    """Write a `StoredReceipt`, whose inputs are copied from a file: they may be many."""
+    first = msgspec.json.format(msgspec.json.encode(receipt), indent=1).removesuffix(b"\n}")
+    with draft.open("wb") as out, inputs.open("rb") as members:
+        out.write(first + b',\n "inputs": {\n')
+        shutil.copyfileobj(members, out)
+        out.write(b"\n }\n}\n")
 
 
 def _refuse_different(store: GradeStore, grader: LoadedGrader) -> None:
@@ -252,11 +264,9 @@ def _edited_from(store: GradeStore, grader: LoadedGrader) -> tuple[str, ...]:
     return tuple(sha256 for sha256 in store.digests_of(grader.name, grader.version) if sha256 != grader.sha256)
 
 
-def _flips(
-    store: GradeStore, grader: LoadedGrader, options: Options, pack: _Pack, selected: Sequence[LogRef]
-) -> tuple[Flip, ...]:
+def _flips(directory: Path, store: GradeStore, grader: LoadedGrader, options: Options, pack: _Pack) -> tuple[Flip, ...]:
     moves = store.moves()
-    causes = _causes(store, grader, options, pack, moves, selected)
+    causes = _causes(directory, store, grader, options, pack, moves)
     return tuple(
         Flip(
             run_id=move.run_id,
@@ -272,12 +282,7 @@ def _flips(
 
 
 def _causes(
-    store: GradeStore,
-    grader: LoadedGrader,
-    options: Options,
-    pack: _Pack,
-    moves: Sequence[Move],
-    selected: Sequence[LogRef],
+    directory: Path, store: GradeStore, grader: LoadedGrader, options: Options, pack: _Pack, moves: Sequence[Move]
 ) -> dict[str, Cause]:
     if not moves:
         return {}
@@ -289,7 +294,7 @@ def _causes(
     work = CauseWork(ref(grader), moved, pack.cases, options.rubric == "current")
     spool = store.scratch / "causes"
     spool.mkdir()
-    logs = [log for log in selected if log.run_id in moved]
+    logs = [log for log in run_files(directory) if log.run_id in moved]
     bar = Bar("explaining flips", len(logs))
     try:
         each_log(logs, work, spool, jobs=options.jobs, progress=bar)
@@ -300,28 +305,24 @@ def _causes(
     return {moved.run_id: moved.cause for moved in found}
 
 
-def _coverage(
-    directory: Path, store: GradeStore, logs: Sequence[LogRef], selected: Sequence[LogRef], corrupt: Sequence[Corrupt]
-) -> Coverage:
-    counts = store.counts()
-    status, verdict = counts["status"], counts["verdict"]
-    passed, failed = verdict.get("pass", 0), verdict.get("fail", 0)
-    superseded = len(store.superseded())
+def _coverage(directory: Path, rows: SortedRows, recorded: int, selected: int, corrupt: int) -> Coverage:
+    passed, failed = rows.verdicts.get("pass", 0), rows.verdicts.get("fail", 0)
+    superseded = len(rows.superseded)
     planned = _planned(directory)
-    whole = planned if planned is not None else len(logs) - superseded
+    whole = planned if planned is not None else recorded - superseded
     return Coverage(
         planned=planned,
-        recorded=len(logs),
+        recorded=recorded,
         superseded=superseded,
-        corrupt=len(corrupt),
-        interrupted=status.get("interrupted", 0),
-        provider_error=status.get("provider_error", 0),
-        harness_invalid=status.get("harness_invalid", 0),
+        corrupt=corrupt,
+        interrupted=rows.statuses.get("interrupted", 0),
+        provider_error=rows.statuses.get("provider_error", 0),
+        harness_invalid=rows.statuses.get("harness_invalid", 0),
         graded=passed + failed,
         passed=passed,
         failed=failed,
-        not_gradable=verdict.get("not_gradable", 0),
-        not_selected=len(logs) - len(selected),
+        not_gradable=rows.verdicts.get("not_gradable", 0),
+        not_selected=recorded - selected,
         fraction=round((passed + failed) / whole, 6) if whole else None,
     )
 
@@ -347,29 +348,6 @@ def _manifest_value(directory: Path, *keys: str) -> object:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value
-
-
-class _Inputs(msgspec.Struct, frozen=True):
-    """What the new grades were computed from, and one digest over all of it."""
-
-    campaign_id: str
-    logs: dict[str, str]
-    rubrics: dict[str, tuple[str, ...]]
-    sha256: str
-
-
-def _inputs(store: GradeStore, grader: LoadedGrader, options: Options) -> _Inputs:
-    digest = hashlib.sha256(msgspec.json.encode([grader.name, grader.version, grader.sha256, options.rubric]))
-    campaign = ""
-    logs: dict[str, str] = {}
-    rubrics: dict[str, set[str]] = {}
-    for row in store.inputs():
-        digest.update(msgspec.json.encode(row))
-        campaign, run_id, case_id, log_sha256, rubric_sha256, _ = row
-        logs[run_id] = log_sha256
-        rubrics.setdefault(case_id, set()).update({rubric_sha256} if rubric_sha256 else ())
-    used = {case_id: tuple(sorted(found)) for case_id, found in sorted(rubrics.items())}
-    return _Inputs(campaign, logs, used, digest.hexdigest())
 
 
 def _decoded(store: GradeStore, kind: str, type: type[Found]) -> list[Found]:

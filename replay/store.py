@@ -6,7 +6,7 @@ memory.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -16,15 +16,15 @@ import duckdb
 import msgspec
 
 from replay.scratch import scratch_in
+from replay.sorted_rows import SortedRows
 from schemas.errors import WorkError
-from schemas.grades import COLUMNS, ORDER, Receipt
+from schemas.grades import COLUMNS
 from schemas.verdicts import VerdictValue
 
 GRADES = "grades"
 _MEMORY_MB = 128
 _PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE 4096"
 """Fixed, so that the same rows are the same bytes."""
-_ROWS_AT_ONCE = 2_048
 _MIN_OBJECT = 1 << 20
 """DuckDB keeps buffers of twice the longest row it may meet, so that is measured and not guessed."""
 _RESULT = (
@@ -42,6 +42,14 @@ class Difference(msgspec.Struct, frozen=True):
     file: str
     stored: str
     found: str
+
+
+class KnownReceipt(msgspec.Struct, frozen=True):
+    """What the next regrade asks of a stored receipt."""
+
+    grade_file: str
+    grade_file_sha256: str
+    created: str
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -73,6 +81,8 @@ class GradeStore:
             raise WorkError(f"{self.grades}: cannot write grades there: {error.strerror}") from None
         self._connection: duckdb.DuckDBPyConnection | None = None
         self._memory_mb = _MEMORY_MB
+        self._new: Path | None = None
+        self._superseded: tuple[str, ...] = ()
 
     def __enter__(self) -> "GradeStore":
         return self
@@ -85,12 +95,12 @@ class GradeStore:
         """The grade files, by name."""
         return sorted(self.grades.glob("*.parquet"))
 
-    def receipts(self) -> dict[str, Receipt]:
+    def receipts(self) -> dict[str, KnownReceipt]:
         """The receipts by the name of their grade file; one that does not read is left out, its grades still count."""
         found = {}
         for path in sorted(self.grades.glob("*.json")):
             try:
-                receipt = msgspec.json.decode(path.read_bytes(), type=Receipt)
+                receipt = msgspec.json.decode(path.read_bytes(), type=KnownReceipt)
             except (OSError, msgspec.DecodeError):
                 continue
             found[receipt.grade_file] = receipt
@@ -98,64 +108,40 @@ class GradeStore:
 
     def digests_of(self, grader: str, version: int) -> dict[str, str]:
         """The source digests under which a version was stored, each with a file that has it."""
-        self._define_old()
+        if not self._define_old():
+            return {}
         rows = self._rows(
             "SELECT grader_sha256, min(file) FROM old WHERE grader = ? AND version = ? GROUP BY ALL ORDER BY ALL",
             [grader, version],
         )
         return dict(rows)
 
-    def write_new(self, spooled: Sequence[Path]) -> Path | None:
-        """Sort the spooled rows into a Parquet file in `scratch`; it is the table `new` from here on. None if empty."""
-        if not spooled:
-            return None
-        path = self.scratch / "new.parquet"
-        ordered, longest = _in_order(spooled, self.scratch / "ordered.ndjson")
-        longest = max(_MIN_OBJECT, longest)
+    def write_new(self, rows: SortedRows) -> Path:
+        """Write the rows into a Parquet file in `scratch`; they are what earlier grades are compared with."""
+        self._new, self._superseded = self.scratch / "new.parquet", rows.superseded
+        longest = max(_MIN_OBJECT, rows.longest)
         # For reading and writing, and for the connections that look at the rows afterwards.
         self._memory_mb = _MEMORY_MB + (longest >> 18)
         self._execute(f"SET memory_limit = '{self._memory_mb}MB'")
         columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in COLUMNS.items())
         names = ", ".join(COLUMNS)
         self._execute(
-            f"COPY (SELECT {names} FROM read_json({_paths([ordered])}, format = 'newline_delimited', "
+            f"COPY (SELECT {names} FROM read_json({_paths([rows.file])}, format = 'newline_delimited', "
             f"columns = {{{columns}}}, maximum_object_size = {longest})) "
-            f"TO {_text(str(path))} ({_PARQUET})"
+            f"TO {_text(str(self._new))} ({_PARQUET})"
         )
         # Only with the connection does DuckDB give back what it needed for reading and writing that.
         self._disconnect()
-        self._execute(f"CREATE VIEW new AS SELECT * FROM read_parquet({_paths([path])})")
-        self._execute(
-            "CREATE VIEW newest AS SELECT * FROM new QUALIFY row_number() OVER "
-            "(PARTITION BY campaign_id, arm, agent, model, case_id, repetition ORDER BY attempt DESC, run_id DESC) = 1"
-        )
-        return path
-
-    def inputs(self) -> Iterator[tuple[str, str, str, str, str | None, str]]:
-        """(campaign, run, case, log digest, rubric digest or None, stimulus digest) of the new rows in their order."""
-        names = "campaign_id, run_id, case_id, log_sha256, rubric_sha256, stimulus_sha256"
-        self._execute(f"SELECT {names} FROM new ORDER BY {', '.join(ORDER)}")
-        while rows := self._connect().fetchmany(_ROWS_AT_ONCE):
-            yield from rows
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """How many of the newest attempts have each `status` and each `verdict`."""
-        return {
-            column: dict(self._rows(f"SELECT {column}, count(*) FROM newest GROUP BY ALL"))
-            for column in ("status", "verdict")
-        }
-
-    def superseded(self) -> tuple[str, ...]:
-        """The runs of which a newer attempt was graded."""
-        rows = self._rows("SELECT run_id FROM new WHERE run_id NOT IN (SELECT run_id FROM newest) ORDER BY run_id")
-        return tuple(run_id for (run_id,) in rows)
+        return self._new
 
     def differences(self, *, same_source: bool) -> list[Difference]:
         """Runs whose stored result under the same version, rubric and log differs, by run id, at most ten.
 
         With `same_source` those of the same grading source (the explanation counts as well), else those of others.
         """
-        self._define_old()
+        if not self._define_old():
+            return []
+        self._define_new()
         names = _RESULT if not same_source else (*_RESULT, "explanation")
         differs = " OR ".join(f"new.{name} IS DISTINCT FROM old.{name}" for name in names)
         rows = self._rows(
@@ -172,7 +158,12 @@ class GradeStore:
         The previous grade is one of the same log under another version or rubric: of the same rubric choice before
         another, then of the nearest version below before those above, then of the newest receipt.
         """
-        self._define_old()
+        if not self._define_old():
+            return []
+        self._define_new()
+        self._execute("CREATE OR REPLACE TEMP TABLE superseded (run_id VARCHAR)")
+        if self._superseded:
+            self._connect().executemany("INSERT INTO superseded VALUES (?)", [[run_id] for run_id in self._superseded])
         created = [(name, receipt.created) for name, receipt in self.receipts().items()]
         self._execute("CREATE OR REPLACE TEMP TABLE created (file VARCHAR, moment VARCHAR)")
         if created:
@@ -183,8 +174,9 @@ class GradeStore:
             "old.rubric_sha256 IS NOT DISTINCT FROM new.rubric_sha256 AS same_rubric, "
             "row_number() OVER (PARTITION BY new.run_id "
             "ORDER BY old.rubric = new.rubric DESC, old.version <= new.version DESC, old.version DESC, "
-            "created.moment DESC NULLS LAST, old.file DESC) AS place FROM newest AS new JOIN old USING "
-            "(campaign_id, run_id, log_sha256, grader) LEFT JOIN created USING (file) WHERE NOT (old.version = "
+            "created.moment DESC NULLS LAST, old.file DESC) AS place FROM new JOIN old USING "
+            "(campaign_id, run_id, log_sha256, grader) LEFT JOIN created USING (file) "
+            "WHERE new.run_id NOT IN (FROM superseded) AND NOT (old.version = "
             "new.version AND old.rubric = new.rubric AND old.rubric_sha256 IS NOT DISTINCT FROM new.rubric_sha256)) "
             "SELECT run_id, case_id, before, after, version, rubric, same_rubric FROM paired "
             "WHERE place = 1 AND before <> after ORDER BY case_id, repetition, run_id"
@@ -193,6 +185,7 @@ class GradeStore:
 
     def same_rows(self, stored: Path) -> bool:
         """Whether a stored grade file holds exactly the new rows."""
+        self._define_new()
         theirs = f"SELECT * FROM read_parquet({_paths([stored])})"
         found = self._rows(
             f"SELECT (SELECT count(*) FROM (FROM new EXCEPT ALL {theirs})) + "
@@ -200,15 +193,18 @@ class GradeStore:
         )
         return bool(found[0][0] == 0)
 
-    def _define_old(self) -> None:
+    def _define_old(self) -> bool:
+        """Make the stored grades the view `old`. Returns whether there are any."""
         files = self.files()
         if files:
             read = f"read_parquet({_paths(files)}, union_by_name = true, filename = true)"
-            source = f"SELECT *, parse_filename(filename) AS file FROM {read}"
-        else:
-            columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in COLUMNS.items())
-            source = f"SELECT {columns}, NULL::VARCHAR AS file WHERE false"
-        self._execute(f"CREATE OR REPLACE TEMP VIEW old AS {source}")
+            self._execute(f"CREATE OR REPLACE TEMP VIEW old AS SELECT *, parse_filename(filename) AS file FROM {read}")
+        return bool(files)
+
+    def _define_new(self) -> None:
+        """Make the rows that `write_new` wrote the view `new`."""
+        assert self._new is not None, "write_new comes first"
+        self._execute(f"CREATE OR REPLACE TEMP VIEW new AS SELECT * FROM read_parquet({_paths([self._new])})")
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
@@ -268,39 +264,6 @@ def publish(made: Path, name: Path) -> bool:
     finally:
         os.close(directory)
     return True
-
-
-class _Place(msgspec.Struct, frozen=True):
-    """What the rows of a grade file are sorted by; the fields are those of `ORDER`."""
-
-    case_id: str
-    repetition: int
-    attempt: int
-    run_id: str
-
-
-def _in_order(spooled: Sequence[Path], ordered: Path) -> tuple[Path, int]:
-    """The spooled rows in one file in their final order, and the bytes of the longest.
-
-    Only places are held in memory: DuckDB sorts wide rows well, but not within a memory that does not grow with them.
-    """
-    decoder = msgspec.json.Decoder(_Place)
-    places: list[tuple[str, int, int, str, int, int, int]] = []
-    with ExitStack() as stack:
-        files = [stack.enter_context(path.open("rb")) for path in spooled]
-        for number, file in enumerate(files):
-            at = 0
-            for line in file:
-                place = decoder.decode(line)
-                key = (place.case_id, place.repetition, place.attempt, place.run_id)
-                places.append((*key, number, at, len(line)))
-                at += len(line)
-        places.sort()
-        with ordered.open("wb") as out:
-            for *_, number, at, size in places:
-                files[number].seek(at)
-                out.write(files[number].read(size))
-    return ordered, max((size for *_, size in places), default=0)
 
 
 def _text(value: str) -> str:

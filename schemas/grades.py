@@ -177,8 +177,8 @@ class Receipt(_Part, frozen=True):
     """What one regrade did. `created` is RFC 3339 in UTC: the only thing here that two equal regrades differ in.
 
     `inputs_sha256` is over the grader, the rubric choice and every (run, log, rubric) digest; the grade file is named
-    after its start. `inputs` maps run ids to log digests, `rubrics` case ids to the digests of the rubrics used.
-    `edited_from` are source digests under which the same version gave the same results before.
+    after its start. `rubrics` maps case ids to the digests of the rubrics used. `edited_from` are source digests under
+    which the same version gave the same results before.
     """
 
     schema_version: int
@@ -201,6 +201,11 @@ class Receipt(_Part, frozen=True):
     grader_errors: tuple[str, ...]
     corrupt: tuple[Corrupt, ...]
     edited_from: tuple[str, ...]
-    inputs: dict[str, str]
     rubrics: dict[str, tuple[str, ...]]
     model_calls: int = 0
+
+
+class StoredReceipt(Receipt, frozen=True, kw_only=True):
+    """A receipt as its file holds it. `inputs` maps the run id of each row of the grade file to its log's digest."""
+
+    inputs: dict[str, str]

@@ -18,7 +18,7 @@ from replay.publishing.redacting import pack_of, same_grader
 from replay.regrade import Options, Regraded, regrade
 from replay.store import GRADES
 from schemas.errors import KorvidError
-from schemas.grades import COLUMNS, Receipt
+from schemas.grades import COLUMNS, StoredReceipt
 from schemas.sealed import EVENTS, INDEX
 from schemas.words import counted
 
@@ -39,7 +39,9 @@ class ReceiptCheck(msgspec.Struct, frozen=True, kw_only=True):
     note: str | None = None
 
 
-def check_receipts(directory: Path, receipts: dict[str, Receipt], digests: dict[str, str]) -> Iterator[ReceiptCheck]:
+def check_receipts(
+    directory: Path, receipts: dict[str, StoredReceipt], digests: dict[str, str]
+) -> Iterator[ReceiptCheck]:
     """Check each receipt (by file name) of the sealed campaign at `directory`, whose logs have these digests (by run).
 
     Nothing is written there.
@@ -70,7 +72,7 @@ def _linked(directory: Path, made: Path) -> Path:
     return made
 
 
-def _inputs_problem(receipt: Receipt, digests: dict[str, str]) -> str | None:
+def _inputs_problem(receipt: StoredReceipt, digests: dict[str, str]) -> str | None:
     for run_id, sha256 in receipt.inputs.items():
         if run_id not in digests:
             return f"names run {run_id}, which is not in {EVENTS}"
@@ -81,7 +83,9 @@ def _inputs_problem(receipt: Receipt, digests: dict[str, str]) -> str | None:
     return None
 
 
-def _compared(directory: Path, name: str, receipt: Receipt, grader: LoadedGrader, again: Regraded) -> ReceiptCheck:
+def _compared(
+    directory: Path, name: str, receipt: StoredReceipt, grader: LoadedGrader, again: Regraded
+) -> ReceiptCheck:
     stored = directory / GRADES / receipt.grade_file
     same_source = receipt.grader_sha256 == grader.sha256
     difference, rows = _difference(stored, Path(again.campaign) / GRADES / again.receipt.grade_file, same_source)
@@ -124,7 +128,7 @@ def _difference(stored: Path, again: Path, same_source: bool) -> tuple[str | Non
 
 
 def _check(
-    name: str, receipt: Receipt, rows: int, *, problem: str | None = None, note: str | None = None
+    name: str, receipt: StoredReceipt, rows: int, *, problem: str | None = None, note: str | None = None
 ) -> ReceiptCheck:
     return ReceiptCheck(
         file=f"{GRADES}/{name}", grader=f"{receipt.grader}@{receipt.version}", rows=rows, problem=problem, note=note

@@ -20,7 +20,7 @@ from replay.sealed import is_sealed, read_index
 from replay.store import GRADES
 from replay.verify import verify_run
 from schemas.errors import LogError, UsageError, WorkError
-from schemas.grades import Receipt
+from schemas.grades import StoredReceipt
 from schemas.provenance import decode_manifest, publishability
 from schemas.publication import (
     PUBLICATION,
@@ -172,12 +172,12 @@ def files_of(directory: Path) -> list[Path]:
     return sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-def receipts_of(directory: Path) -> dict[str, Receipt]:
+def receipts_of(directory: Path) -> dict[str, StoredReceipt]:
     """The receipts of a campaign by file name. Raises `LogError` for one that does not read."""
     found = {}
     for path in sorted((directory / GRADES).glob("*.json")):
         try:
-            found[path.name] = msgspec.json.decode(path.read_bytes(), type=Receipt)
+            found[path.name] = msgspec.json.decode(path.read_bytes(), type=StoredReceipt)
         except (OSError, msgspec.DecodeError) as error:
             raise LogError(f"{path}: not a receipt of grades ({error}); regrade, or move it away") from None
     return found

@@ -15,7 +15,7 @@ from replay.publishing.audit import audit, is_published
 from replay.publishing.staging import receipts_of, write_sums
 from replay.store import GRADES
 from schemas.errors import UsageError
-from schemas.grades import Receipt
+from schemas.grades import StoredReceipt
 
 FLIPS = 6
 
@@ -86,7 +86,9 @@ def test_a_directory_that_results_does_not_name_or_that_misses_is_found(fetched:
     assert f"names campaigns/{directory.name}, which is not there" in str(audit(fetched, regrade=False).problems)
 
 
-def forged_grades(directory: Path, change: Callable[[Receipt], Receipt], statement: str | None = None) -> None:
+def forged_grades(
+    directory: Path, change: Callable[[StoredReceipt], StoredReceipt], statement: str | None = None
+) -> None:
     """Edit the newest grades, and make every digest right again that lies beside them."""
     name, receipt = max(receipts_of(directory).items(), key=lambda item: item[1].version)
     path = directory / GRADES / receipt.grade_file
@@ -101,16 +103,16 @@ def forged_grades(directory: Path, change: Callable[[Receipt], Receipt], stateme
     write_sums(directory)
 
 
-def same(receipt: Receipt) -> Receipt:
+def same(receipt: StoredReceipt) -> StoredReceipt:
     return receipt
 
 
-def fewer_failed(receipt: Receipt) -> Receipt:
+def fewer_failed(receipt: StoredReceipt) -> StoredReceipt:
     coverage = msgspec.structs.replace(receipt.coverage, passed=receipt.coverage.passed + 1)
     return msgspec.structs.replace(receipt, coverage=coverage)
 
 
-def other_log(receipt: Receipt) -> Receipt:
+def other_log(receipt: StoredReceipt) -> StoredReceipt:
     return msgspec.structs.replace(receipt, inputs=receipt.inputs | {next(iter(receipt.inputs)): "0" * 64})
 
 
@@ -126,7 +128,7 @@ def other_log(receipt: Receipt) -> Receipt:
     ],
 )
 def test_forged_grades_are_found_even_when_every_digest_was_made_right(
-    change: Callable[[Receipt], Receipt], statement: str | None, reason: str, directory: Path
+    change: Callable[[StoredReceipt], StoredReceipt], statement: str | None, reason: str, directory: Path
 ) -> None:
     forged_grades(directory, change, statement)
     problems = audit(directory).problems

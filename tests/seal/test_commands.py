@@ -117,4 +117,4 @@ def test_a_regrade_in_two_processes_reads_a_sealed_campaign(ask: Any, tmp_path: 
     ask("seal", directory, "--level", "3")
     second = json.loads(ask("regrade", directory, "--jobs", "2", "--json")[1])
     assert (first[0]["written"], second[0]["written"]) == (True, False)
-    assert second[0]["receipt"]["inputs"] == first[0]["receipt"]["inputs"]
+    assert second[0]["receipt"]["inputs_sha256"] == first[0]["receipt"]["inputs_sha256"]
