@@ -65,7 +65,7 @@ def check_chain(index: dict, campaign_id: str) -> Iterator[str]:
     """The chain that binds the frames to each other and to the campaign."""
     if index["campaign_id"] != campaign_id:
         yield f"{INDEX}: of campaign {index['campaign_id']}, campaign.json is of {campaign_id}"
-    head = [index[name] for name in ("schema_version", "campaign_id", "file_bytes", "level", "zstd")]
+    head = [value for name, value in index.items() if name not in ("chain", "frames")]
     chain = sha256(b"korvid sealed campaign\n" + compact(head))
     for row in index["frames"]:
         chain = sha256(chain.encode() + compact(row))
@@ -73,10 +73,20 @@ def check_chain(index: dict, campaign_id: str) -> Iterator[str]:
         yield f"{INDEX}: the chain breaks: it does not end where the index says"
 
 
+def runs_of(index: dict, columns: list) -> list[tuple[str, int, dict]]:
+    """Id, length and what is not ordinary of each run of a frame, in each of the three formats."""
+    if index["schema_version"] not in (1, 2, 3):
+        raise ValueError(f"{INDEX} has format {index['schema_version']}, and this reads 1, 2 and 3")
+    if index["schema_version"] < 3:
+        return [(run_id, length, (other or [None])[0] or {}) for run_id, length, *other in columns[0]]
+    ids, lengths, others = [*columns, {}][:3]
+    return [(i + index["id_suffix"], length, others.get(i, {})) for i, length in zip(ids, lengths, strict=True)]
+
+
 def check_frames(index: dict, events: bytes, campaign_id: str) -> Iterator[str]:
     """Every frame behind the one before it, with the digest that the index says, and every run in it."""
     at, seen = 0, set()
-    for size, digest, _, runs in index["frames"]:
+    for size, digest, _, *columns in index["frames"]:
         where, packed = f"events.jsonl.zst: the frame at byte {at}", events[at : at + size]
         at += size
         if len(packed) != size:
@@ -86,12 +96,12 @@ def check_frames(index: dict, events: bytes, campaign_id: str) -> Iterator[str]:
             yield f"{where} does not have the SHA-256 that the index says"
             continue
         raw, inside = decompress(packed), 0
-        for run_id, length, *other in runs:
+        for run_id, length, other in runs_of(index, columns):
             if run_id in seen:
                 yield f"{where}: run {run_id} is there twice"
             seen.add(run_id)
             part, inside = raw[inside : inside + length], inside + length
-            if problem := run_problem(part, run_id, (other or [None])[0] or {}, campaign_id):
+            if problem := run_problem(part, run_id, other, campaign_id):
                 yield f"{where}: run {run_id}: {problem}"
         if inside != len(raw):
             yield f"{where} holds {len(raw)} bytes, its runs {inside}"

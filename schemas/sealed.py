@@ -8,20 +8,24 @@ A chain of SHA-256 begins with the campaign id and the other members of the inde
 frame. Its last value is the index's `chain` and stands for the whole, so an entry that is edited, moved, dropped,
 repeated or taken from another campaign breaks it. It guards against damage and careless edits: whoever rewrites
 everything can also rewrite the chain, unless its last value was noted elsewhere.
+
+All formats are read into one form, and each can be written again from it. An index is believed only if that gives the
+bytes of the file: there is one way to write what it says.
 """
 
 import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from schemas.errors import LogError
 
-SEALED_VERSION = 2
-"""The format of the index. Version 1 wrote a null behind each ordinary run."""
+SEALED_VERSION = 3
+"""The format of the index. 1 and 2 had a row for each run in place of columns, with its whole id; 1 wrote a null into
+that of an ordinary run."""
 
 EVENTS = "events.jsonl.zst"
 INDEX = "events.index.json"
@@ -113,6 +117,11 @@ class SealedIndex(_Data, frozen=True):
         """Bytes of the event lines."""
         return sum(frame.raw_size for frame in self.frames)
 
+    @property
+    def id_suffix(self) -> str:
+        """The common end of all run ids, which format 3 writes once."""
+        return common_suffix(run.run_id for _, run in self.runs())
+
     def runs(self) -> Iterator[tuple[Frame, SealedRun]]:
         """Every run with its frame, in order of the file."""
         for frame in self.frames:
@@ -130,33 +139,54 @@ class _Other(_Data, frozen=True, omit_defaults=True):
     file_sha256: str = ""
 
 
+class _FrameRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A frame in format 3: columns of its runs, and what is not ordinary by run id. The ids lack the common suffix."""
+
+    size: int
+    sha256: str
+    files: str
+    ids: tuple[str, ...]
+    lengths: tuple[int, ...]
+    others: dict[str, _Other] = {}
+
+
 class _RunRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A run in formats 1 and 2."""
+
     run_id: str
     length: int
     other: _Other | None = None
 
 
-class _FrameRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class _FrameRowOfRuns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A frame in formats 1 and 2."""
+
     size: int
     sha256: str
     files: str
     runs: tuple[_RunRow, ...]
 
 
-class _File(_Data, frozen=True):
-    """The index as it is written."""
-
+class _Head(_Data, frozen=True):
     schema_version: int
     campaign_id: str
     file_bytes: int
     level: int
     zstd: str
     chain: str
+
+
+class _File(_Head, frozen=True):
+    id_suffix: str
     frames: tuple[_FrameRow, ...]
 
 
+class _FileOfRuns(_Head, frozen=True):
+    frames: tuple[_FrameRowOfRuns, ...]
+
+
 class _Version(msgspec.Struct):
-    schema_version: int
+    schema_version: Annotated[int, msgspec.Meta(ge=1)]
 
 
 def files_digest(digests: Iterable[str]) -> str:
@@ -164,26 +194,35 @@ def files_digest(digests: Iterable[str]) -> str:
     return hashlib.sha256(b"".join(map(bytes.fromhex, digests))).hexdigest()[:FILE_DIGITS]
 
 
+def common_suffix(run_ids: Iterable[str]) -> str:
+    """The longest common end of the ids that leaves none of them empty; "" where there is one id or none."""
+    ids = list(run_ids)
+    if len(ids) < 2:
+        return ""
+    suffix = ids[0]
+    for run_id in ids:
+        while suffix and (run_id == suffix or not run_id.endswith(suffix)):
+            suffix = suffix[1:]
+    return suffix
+
+
 def build_index(campaign_id: str, frames: Iterable[Frame], *, file_bytes: int, level: int, zstd: str) -> SealedIndex:
     """The index of these frames, chained."""
     index = SealedIndex(
         campaign_id=campaign_id, file_bytes=file_bytes, chain="", level=level, zstd=zstd, frames=tuple(frames)
     )
-    return msgspec.structs.replace(index, chain=_chain(_written(index)))
+    return msgspec.structs.replace(index, chain=_chain(_head(index), _rows(index)))
 
 
 def encode_index(index: SealedIndex) -> bytes:
-    """The index as JSON: one line, one newline at its end."""
-    written = _written(index)
-    fields = {name: getattr(written, name) for name in written.__struct_fields__}
-    fields["frames"] = [_row(frame, written.schema_version) for frame in written.frames]
-    return msgspec.json.encode(fields) + b"\n"
+    """The index as JSON in the format of its `schema_version`: one line, one newline at its end."""
+    return _file(_head(index), index.chain, _rows(index))
 
 
 def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
     """The index in the JSON `data`; `name` is used in messages.
 
-    Raises `LogError` if it is none, of a newer format, or contradicts itself: nothing of it can be used then.
+    Raises `LogError` if it is none, of an unknown format, or contradicts itself: nothing of it can be used then.
     """
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
@@ -192,15 +231,20 @@ def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
                 f"{name} has schema_version {version} and this build reads up to {SEALED_VERSION}: "
                 f"install a korvid-rec that reads version {version}"
             )
-        written = msgspec.json.decode(data, type=_File)
+        written = msgspec.json.decode(data, type=_File if version > _LAST_OF_RUNS else _FileOfRuns)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise LogError(f"{name}: not the index of a sealed campaign: {error}; {WAY_OUT}") from None
-    index = _placed(written)
-    problem = next(_problems(index, written, data), None)
+    problem = next(_column_problems(written), None) if isinstance(written, _File) else None
+    if problem is None:
+        index = _read(written)
+        problem = next(_problems(index, written, data), None)
     if problem is not None:
         raise LogError(f"{name}: {problem}; {WAY_OUT}")
     return index
 
+
+_LAST_OF_RUNS = 2
+"""The last format that had a row for each run."""
 
 WAY_OUT = "restore it from a copy, or let korvid-replay recover read the frames without it"
 
@@ -216,47 +260,65 @@ def run_id_problem(run_id: str) -> str | None:
     return None
 
 
-def _written(index: SealedIndex) -> _File:
-    return _File(
-        schema_version=index.schema_version,
-        campaign_id=index.campaign_id,
-        file_bytes=index.file_bytes,
-        level=index.level,
-        zstd=index.zstd,
-        chain=index.chain,
-        frames=tuple(
-            _FrameRow(frame.size, frame.sha256, frame.files, tuple(_run_row(run) for run in frame.runs))
-            for frame in index.frames
-        ),
-    )
-
-
-def _run_row(run: SealedRun) -> _RunRow:
-    other = _Other(state=run.state, repacks=run.repacks, closed=run.closed, tail=run.tail, file_sha256=run.file_sha256)
-    return _RunRow(run.run_id, run.length, None if other == _ORDINARY else other)
-
-
 _ORDINARY = _Other()
 
 
-def _row(frame: _FrameRow, version: int) -> list[Any]:
-    """The row of a frame as its version writes it."""
-    runs = [
-        [run.run_id, run.length] if version > 1 and run.other is None else [run.run_id, run.length, run.other]
-        for run in frame.runs
-    ]
+def _head(index: SealedIndex) -> dict[str, Any]:
+    """What the chain begins with: all members but the frames and the chain itself."""
+    head = {name: getattr(index, name) for name in ("schema_version", "campaign_id", "file_bytes", "level", "zstd")}
+    return head if index.schema_version <= _LAST_OF_RUNS else head | {"id_suffix": index.id_suffix}
+
+
+def _rows(index: SealedIndex) -> list[msgspec.Raw]:
+    """The row of each frame as the format of the index writes it."""
+    if index.schema_version <= _LAST_OF_RUNS:
+        rows = [_row_of_runs(frame, nulls=index.schema_version == 1) for frame in index.frames]
+    else:
+        suffix = len(index.id_suffix)
+        rows = [_row(frame, suffix) for frame in index.frames]
+    return [msgspec.Raw(msgspec.json.encode(row)) for row in rows]
+
+
+def _row(frame: Frame, suffix: int) -> list[Any]:
+    ids = [run.run_id[: len(run.run_id) - suffix] for run in frame.runs]
+    others = {name: other for name, run in zip(ids, frame.runs, strict=True) if (other := _other(run)) != _ORDINARY}
+    row = [frame.size, frame.sha256, frame.files, ids, [run.length for run in frame.runs]]
+    return [*row, others] if others else row
+
+
+def _row_of_runs(frame: Frame, *, nulls: bool) -> list[Any]:
+    runs: list[list[Any]] = []
+    for run in frame.runs:
+        other = _other(run)
+        last = [other] if other != _ORDINARY else [None] if nulls else []
+        runs.append([run.run_id, run.length, *last])
     return [frame.size, frame.sha256, frame.files, runs]
 
 
-def _placed(written: _File) -> SealedIndex:
+def _other(run: SealedRun) -> _Other:
+    return _Other(state=run.state, repacks=run.repacks, closed=run.closed, tail=run.tail, file_sha256=run.file_sha256)
+
+
+def _chain(head: dict[str, Any], rows: list[msgspec.Raw]) -> str:
+    chain = hashlib.sha256(b"korvid sealed campaign\n" + msgspec.json.encode(list(head.values()))).hexdigest()
+    for row in rows:
+        chain = hashlib.sha256(chain.encode() + bytes(row)).hexdigest()
+    return chain
+
+
+def _file(head: dict[str, Any], chain: str, rows: list[msgspec.Raw]) -> bytes:
+    return msgspec.json.encode(head | {"chain": chain, "frames": rows}) + b"\n"
+
+
+def _read(written: _File | _FileOfRuns) -> SealedIndex:
     """The index with the place of every frame and run: each begins where the one before it ends."""
+    suffix = written.id_suffix if isinstance(written, _File) else ""
     frames, at = [], 0
     for row in written.frames:
         runs, inside = [], 0
-        for run in row.runs:
-            other = run.other or _ORDINARY
-            runs.append(SealedRun(run_id=run.run_id, offset=inside, length=run.length, **msgspec.structs.asdict(other)))
-            inside += run.length
+        for run_id, length, other in _runs(row, suffix):
+            runs.append(SealedRun(run_id=run_id, offset=inside, length=length, **msgspec.structs.asdict(other)))
+            inside += length
         frames.append(
             Frame(offset=at, size=row.size, raw_size=inside, sha256=row.sha256, runs=tuple(runs), files=row.files)
         )
@@ -272,17 +334,35 @@ def _placed(written: _File) -> SealedIndex:
     )
 
 
-def _chain(written: _File) -> str:
-    head = [written.schema_version, written.campaign_id, written.file_bytes, written.level, written.zstd]
-    chain = hashlib.sha256(b"korvid sealed campaign\n" + msgspec.json.encode(head)).hexdigest()
-    for row in written.frames:
-        chain = hashlib.sha256(chain.encode() + msgspec.json.encode(_row(row, written.schema_version))).hexdigest()
-    return chain
+def _runs(row: _FrameRow | _FrameRowOfRuns, suffix: str) -> Iterator[tuple[str, int, _Other]]:
+    """Id, length and what is not ordinary of each run of a frame."""
+    if isinstance(row, _FrameRowOfRuns):
+        for run in row.runs:
+            yield run.run_id, run.length, run.other or _ORDINARY
+        return
+    for name, length in zip(row.ids, row.lengths, strict=True):
+        yield name + suffix, length, row.others.get(name, _ORDINARY)
 
 
-def _problems(index: SealedIndex, written: _File, data: bytes) -> Iterator[str]:
+def _column_problems(written: _File) -> Iterator[str]:
+    """What keeps the columns of a frame from being read as runs."""
+    for number, row in enumerate(written.frames):
+        if len(row.ids) != len(row.lengths):
+            yield f"frame {number} has {len(row.ids)} ids and {len(row.lengths)} lengths"
+        ids = set(row.ids)
+        for name, other in row.others.items():
+            if name not in ids:
+                yield f"frame {number}: others names {name[:80]!r}, which is no run of the frame"
+            if other == _ORDINARY:
+                yield f"frame {number}: others holds nothing of {name[:80]!r} that is not ordinary"
+
+
+def _problems(index: SealedIndex, written: _File | _FileOfRuns, data: bytes) -> Iterator[str]:
     """What of an index does not hold, worst first."""
-    chain = _chain(written)
+    head, rows = _head(index), _rows(index)
+    if isinstance(written, _File) and written.id_suffix != index.id_suffix:
+        yield f"id_suffix is {written.id_suffix[:80]!r}, and the run ids have {index.id_suffix!r} in common"
+    chain = _chain(head, rows)
     if index.chain != chain:
         yield f"the chain of {len(index.frames)} frames ends in {chain[:16]}, not in {index.chain[:16]}: it was edited"
     seen: set[str] = set()
@@ -290,7 +370,7 @@ def _problems(index: SealedIndex, written: _File, data: bytes) -> Iterator[str]:
         if frame.size < 1 or not frame.runs:
             yield f"frame {number} is empty"
         yield from _run_problems(number, frame, seen)
-    if data != encode_index(index):
+    if data != _file(head, index.chain, rows):
         yield "the file is not as it was written: it was edited"
 
 

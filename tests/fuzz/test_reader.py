@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
@@ -13,8 +14,9 @@ from replay.sound import read_sound
 from schemas import codec
 from schemas.chain import LineChain
 from schemas.errors import LogError
-from schemas.sealed import decode_index
+from schemas.sealed import decode_index, encode_index
 from tests.fuzz.counting import grows_evenly
+from tests.seal.indexes import rechained
 from tests.synthetic import Options, generate
 
 RELAXED = settings(
@@ -129,6 +131,48 @@ def test_a_line_is_an_event_or_a_log_error(line: bytes) -> None:
                 read(prefix + line)
             except LogError:
                 continue
+
+
+NAMES = st.text("abcdé-x", min_size=1, max_size=3)
+OTHERS: st.SearchStrategy[object] = st.sampled_from(
+    [None, None, None, {"state": "interrupted"}, {"closed": False, "tail": "QUJD"}, {}, {"tail": "?"}, []]
+)
+RUNS = st.lists(st.tuples(NAMES, st.integers(0, 9), OTHERS), min_size=1, max_size=3, unique_by=lambda run: run[0])
+
+
+def members(version: int, runs: list[tuple[str, int, object]]) -> list[object]:
+    """The runs of a frame in about the form of a format: an ordinary one is what has None."""
+    if version < 3:
+        return [[[name, size, *([] if version == 2 and other is None else [other])] for name, size, other in runs]]
+    others = {name: other for name, _, other in runs if other is not None}
+    return [[name for name, _, _ in runs], [size for _, size, _ in runs], *([others] if others else [])]
+
+
+@RELAXED
+@given(
+    version=st.integers(1, 3),
+    suffix=st.sampled_from(["", "", "-x", "-x", "x", None]),
+    frames=st.lists(RUNS, min_size=1, max_size=2),
+    data=st.data(),
+)
+def test_an_index_of_any_rows_is_written_again_as_it_lay_or_a_log_error(
+    version: int, suffix: str | None, frames: list[list[tuple[str, int, object]]], data: st.DataObject
+) -> None:
+    suffix = suffix if version == 3 or data.draw(st.integers(0, 9)) == 9 else None
+    form = data.draw(st.sampled_from([version] * 9 + [1, 2, 3]))
+    rows = [[size, "ab", "cd", *members(form, runs)] for size, runs in enumerate(frames, 1)]
+    if data.draw(st.integers(0, 3)) == 3:
+        row = data.draw(st.sampled_from(rows))
+        row[data.draw(st.integers(0, len(row) - 1))] = data.draw(st.sampled_from([None, 1, "a", [], [1], ["a"], {}]))
+    head: dict[str, object] = {"schema_version": version, "campaign_id": "c", "file_bytes": 1, "level": 3, "zstd": "1"}
+    head |= {} if suffix is None else {"id_suffix": suffix}
+    written = rechained(msgspec.json.encode(head | {"chain": "CHAIN", "frames": rows}) + b"\n")
+    try:
+        index = decode_index(written)
+    except LogError:
+        return
+    assert encode_index(index) == written
+    assert index.schema_version == version
 
 
 @given(st.lists(st.binary(max_size=20), max_size=30))

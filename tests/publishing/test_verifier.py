@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,7 +12,9 @@ import pytest
 import zstandard
 
 from replay.publishing.staging import write_sums
-from schemas.sealed import Frame, build_index, decode_index, encode_index
+from schemas.sealed import SEALED_VERSION, Frame, build_index, decode_index, encode_index
+from tests.data.golden.make import HERE as GOLDEN
+from tests.seal.indexes import rechained
 
 VERIFIER = Path(__file__).parents[2] / "docs" / "verifier.py"
 
@@ -34,7 +37,7 @@ def reindexed(directory: Path, change: Callable[[list[Frame]], list[Frame]]) -> 
 
 def test_the_verifier_is_short_and_imports_nothing_of_ours() -> None:
     text = VERIFIER.read_text()
-    assert len(text.splitlines()) <= 150
+    assert len(text.splitlines()) <= 160
     imported = {
         line.split()[1].split(".")[0] for line in text.splitlines() if line.lstrip().startswith(("import ", "from "))
     }
@@ -44,6 +47,45 @@ def test_the_verifier_is_short_and_imports_nothing_of_ours() -> None:
 def test_a_published_directory_holds(directory: Path) -> None:
     done = verifier(directory)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{directory}: holds\n", "")
+
+
+def test_a_sealed_campaign_of_every_format_of_the_index_holds() -> None:
+    directories = sorted(GOLDEN.glob("v*/*/sealed-*"))
+    assert {path.name for path in directories} == {f"sealed-{number}" for number in range(1, SEALED_VERSION + 1)}
+    done = verifier(*directories)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(f"{path}: holds\n" for path in directories)
+
+
+def rewritten(directory: Path, old: bytes, new: bytes) -> None:
+    """An index with another text whose chain and sums are right again."""
+    path = directory / "events.index.json"
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(rechained(data.replace(old, new)))
+    write_sums(directory)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (b'"state":"interrupted",', b"", "its end is not what the index says"),
+        (b',[16664,', b',[', "cannot be read any further: ValueError"),
+        (b'"id_suffix":"-dcdcc9"', b'"id_suffix":"-dcdcc8"', "is the log of run healthy-deployment-r1-dcdcc9 of"),
+        (b'"healthy-deployment-r1a2"', b'"healthy-deployment-r1"', "run healthy-deployment-r1-dcdcc9 is there twice"),
+        (b'"schema_version":3', b'"schema_version":4', "has format 4, and this reads 1, 2 and 3"),
+        (b'"schema_version":3', b'"schema_version":2', "cannot be read any further: "),
+    ],
+)  # fmt: skip
+def test_what_an_index_says_of_its_runs_is_held_against_the_events(
+    tmp_path: Path, old: bytes, new: bytes, problem: str
+) -> None:
+    directory = Path(shutil.copytree(GOLDEN / "v1" / "constant-oom" / "sealed-3", tmp_path / "sealed"))
+    rewritten(directory, old, new)
+    done = verifier(directory)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert problem in done.stdout
+    assert "the chain breaks" not in done.stdout
 
 
 def test_without_anything_that_reads_zstd_it_says_what_to_install(directory: Path, tmp_path: Path) -> None:

@@ -21,9 +21,10 @@ def record(
     *,
     results: tuple[str, ...] = ("one", "two"),
     finish: bool = True,
+    run_id: str = "",
 ) -> Path:
     """One log written by the recorder's own writer; without `finish` it is left open as by a kill."""
-    run_id = f"{case}-r{repetition}" + (f"a{attempt}" if attempt > 1 else "") + "-abc"
+    run_id = run_id or f"{case}-r{repetition}" + (f"a{attempt}" if attempt > 1 else "") + "-abc"
     (directory / "runs").mkdir(parents=True, exist_ok=True)
     log = RunLog(directory / "runs" / f"{run_id}.jsonl.zst", durability="run")
     log.append(run_started(run_id, CAMPAIGN_ID, case_id=case, repetition=repetition, attempt=attempt))

@@ -118,34 +118,42 @@ def test_the_sealed_files_of_another_campaign_are_refused_by_the_manifest(tmp_pa
     assert any(INDEX in text for text in complaints(sealed))
 
 
-def edited(index: SealedIndex, change: Callable[[dict[str, Any]], None]) -> bytes:
+def edited(index: SealedIndex, change: Callable[[dict[str, Any]], object]) -> bytes:
     data = json.loads(encode_index(index))
     change(data)
     return json.dumps(data).encode()
 
 
-SIZE, SHA256, FILES, RUNS = range(4)
+SIZE, SHA256, FILES, IDS, LENGTHS, OTHERS = range(6)
 """Where the members of a frame's row lie."""
-EDITS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "a run renamed": lambda data: data["frames"][0][RUNS][0].__setitem__(0, "other"),
-    "two runs swapped": lambda data: data["frames"][0][RUNS].reverse(),
+
+
+def first_pair_swapped(data: dict[str, Any]) -> None:
+    """Two runs in the place of each other, with their lengths."""
+    row = next(row for row in data["frames"] if len(row[IDS]) > 1)
+    for column in (IDS, LENGTHS):
+        row[column].reverse()
+
+
+EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a run renamed": lambda data: data["frames"][0][IDS].__setitem__(0, "other"),
+    "two runs swapped": first_pair_swapped,
+    "two ids swapped": lambda data: data["frames"][0][IDS].reverse(),
     "a frame dropped": lambda data: data["frames"].pop(),
     "a frame repeated": lambda data: data["frames"].append(data["frames"][0]),
     "two frames swapped": lambda data: data["frames"].reverse(),
     "a digest changed": lambda data: data["frames"][0].__setitem__(SHA256, "0" * 64),
     "the digest of the log files changed": lambda data: data["frames"][0].__setitem__(FILES, "0" * 16),
-    "a run moved": lambda data: data["frames"][0][RUNS][0].__setitem__(1, 100),
-    "a torn run called complete": lambda data: [
-        run.__delitem__(slice(2, None)) for row in data["frames"] for run in row[RUNS]
-    ],
-    "an ordinary run written as version 1 did": lambda data: [
-        run.append(None) for row in data["frames"] for run in row[RUNS] if len(run) == 2
-    ],
+    "a run moved": lambda data: data["frames"][0][LENGTHS].__setitem__(0, 100),
+    "a torn run called complete": lambda data: [row.__delitem__(slice(OTHERS, None)) for row in data["frames"]],
+    "the suffix changed": lambda data: data.update(id_suffix="-abd"),
+    "the suffix left out": lambda data: data.pop("id_suffix"),
     "called version 1": lambda data: data.update(schema_version=1),
+    "called version 2": lambda data: data.update(schema_version=2),
     "the campaign renamed": lambda data: data.update(campaign_id="c-other"),
     "a total changed": lambda data: data.update(file_bytes=1),
     "an unknown key": lambda data: data.update(note="hello"),
-    "one thing more in a row": lambda data: data["frames"][0].append(1),
+    "one thing more in a row": lambda data: data["frames"][0].extend([{}, 1]),
     "written in another way": lambda data: None,
 }
 

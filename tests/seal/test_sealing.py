@@ -62,9 +62,12 @@ def test_progress_tells_each_thing_that_is_done_run_by_run(plain: Path) -> None:
 def test_an_index_of_ordinary_runs_says_no_more_of_each_than_its_id_and_length(tmp_path: Path) -> None:
     directory = campaign(tmp_path / "c", torn=False)
     seal(directory, level=3)
-    (row,) = json.loads((directory / "events.index.json").read_bytes())["frames"]
-    assert [type(member) for member in row] == [int, str, str, list]
-    assert row[3] == [[run.run_id, run.length] for _, run in read_index(directory).runs()]
+    written = json.loads((directory / "events.index.json").read_bytes())
+    (row,) = written["frames"]
+    assert [type(member) for member in row] == [int, str, str, list, list]
+    assert written["id_suffix"] == "-abc"
+    assert [f"{name}-abc" for name in row[3]] == [run.run_id for _, run in read_index(directory).runs()]
+    assert row[4] == [run.length for _, run in read_index(directory).runs()]
 
 
 def test_sealed_events_are_no_larger_than_the_raw_logs_in_one_archive(tmp_path: Path) -> None:
