@@ -130,8 +130,8 @@ def _regraded(stage: Path, made: Path, note: Callable[[str], None]) -> tuple[lis
             dropped.append(receipt.grade_file)
             continue
         # The grade is that of the first receipt, repeated; another time each time would be other bytes each time.
-        again = msgspec.structs.replace(result.receipt, created=receipt.created)
-        beside = made / GRADES / Path(again.grade_file).with_suffix(".json").name
+        beside = made / GRADES / Path(result.receipt.grade_file).with_suffix(".json").name
+        again = msgspec.structs.replace(receipts_of(made)[beside.name], created=receipt.created)
         beside.write_bytes(msgspec.json.format(msgspec.json.encode(again), indent=1) + b"\n")
         moved += _moved(stage / GRADES / receipt.grade_file, made / GRADES / again.grade_file)
     others = sorted(path.name for path in (stage / GRADES).iterdir() if path.suffix not in (".parquet", ".json"))
