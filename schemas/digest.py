@@ -26,8 +26,7 @@ def content_digest(value: Any) -> str:
 
     Raises `CaseError` for any other type.
     """
-    text = json.dumps(_tagged(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return sha256_hex(text.encode("utf-8", "surrogatepass"))
+    return sha256_hex(_tagged(value).encode("utf-8", "surrogatepass"))
 
 
 def to_json(value: Any) -> Any:
@@ -67,27 +66,33 @@ def _utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat()
 
 
-def _tagged(value: Any) -> Any:
-    if value is None:
-        return ["null", None]
-    # bool before int and datetime before date: each is a subclass of the other.
-    if isinstance(value, bool):
-        return ["bool", value]
-    if isinstance(value, int):
-        return ["int", value]
-    if isinstance(value, float):
-        return ["float", value]
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
+_number = json.JSONEncoder(allow_nan=False).encode
+
+
+def _tagged(value: Any) -> str:
+    """`value` as compact JSON in which every scalar, object and array stands in a pair behind the name of its type."""
     if isinstance(value, str):
-        return ["str", value]
-    if isinstance(value, datetime):
-        return ["datetime", _utc(value)]
-    if isinstance(value, date):
-        return ["date", value.isoformat()]
+        return f'["str",{_quoted(value)}]'
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise CaseError(f"cannot digest the key {key!r}: keys are text")
-        return ["dict", [[key, _tagged(value[key])] for key in sorted(value)]]
+        pairs = ",".join([f"[{_quoted(key)},{_tagged(value[key])}]" for key in sorted(value)])
+        return f'["dict",[{pairs}]]'
     if isinstance(value, (list, tuple)):
-        return ["list", [_tagged(item) for item in value]]
+        return f'["list",[{",".join(map(_tagged, value))}]]'
+    if value is None:
+        return '["null",null]'
+    # bool before int and datetime before date: each is a subclass of the other.
+    if isinstance(value, bool):
+        return f'["bool",{_number(value)}]'
+    if isinstance(value, int):
+        return f'["int",{_number(value)}]'
+    if isinstance(value, float):
+        return f'["float",{_number(value)}]'
+    if isinstance(value, datetime):
+        return f'["datetime",{_quoted(_utc(value))}]'
+    if isinstance(value, date):
+        return f'["date",{_quoted(value.isoformat())}]'
     raise CaseError(f"cannot digest a value of type {type(value).__name__}")

@@ -29,7 +29,10 @@ _ASSIGNED = re.compile(
     re.IGNORECASE,
 )
 _STEMS = ("authorization", "passw", "passphrase", "key", "secret", "token", "credential")
-"""One of these is part of every name above. `str` finds them a hundred times as fast as the pattern does."""
+"""One of these begins the end of every name above. `str` finds them a hundred times as fast as the pattern does."""
+
+_NAME_END = re.compile(r"(?:authorization|passw(?:or)?d|passphrase|key|secret|token|credentials?)\\?[\"']?[ \t]*[=:]")
+"""What follows where a name ends and a value begins, in lower case."""
 
 _ENTRY = re.compile(r"(?:^|[{,;\[(])[\s\-\"'\\]*[\w.-]*$")
 """What stands before the key of an entry of a configuration, as opposed to a word of a sentence."""
@@ -57,6 +60,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
+_ASCII_CONTROL = bytes(code for code in range(128) if _CONTROL.match(chr(code)))
 
 
 def normalise(value: str) -> str:
@@ -64,8 +68,14 @@ def normalise(value: str) -> str:
 
     It runs before any pattern, so that a control character inside a key cannot hide the key.
     """
-    value = value.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    return _CONTROL.sub("", _ANSI.sub("", value))
+    if "\r" in value:
+        value = value.replace("\r\n", "\n").replace("\r", "\n")
+    if "\x1b" in value:
+        value = _ANSI.sub("", value)
+    if value.isascii():
+        # Bytes are taken out ten times as fast as a pattern looks through them.
+        return value.encode("ascii").translate(None, _ASCII_CONTROL).decode("ascii")
+    return _CONTROL.sub("", value.replace("\u2028", "\n").replace("\u2029", "\n"))
 
 
 def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]:
@@ -116,7 +126,7 @@ def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]
 
 
 def _mask_assigned(text: str, mask: Callable[[re.Match[str]], str]) -> str:
-    """`_ASSIGNED.sub(mask, text)`, by line: a match never goes beyond its line, and few lines have a name in them."""
+    """`_ASSIGNED.sub(mask, text)`, by line: a match never leaves its line, and few lines give a value to such a name."""
     if not text.isascii():
         # Ignoring case makes letters of other scripts match as well.
         return _ASSIGNED.sub(mask, text)
@@ -130,15 +140,17 @@ def _mask_assigned(text: str, mask: Callable[[re.Match[str]], str]) -> str:
 
 
 def _lines_with_stems(text: str) -> list[tuple[int, int]]:
-    """Where the lines begin and end that hold one of the stems, in order."""
+    """Where the lines begin and end that hold the end of a name with what must follow it, in order."""
     lower = text.lower()
     found = set()
     for stem in _STEMS:
         at = lower.find(stem)
         while at >= 0:
-            end = lower.find("\n", at)
-            end = len(text) if end < 0 else end
-            found.add((lower.rfind("\n", 0, at) + 1, end))
+            end = at + 1
+            if _NAME_END.match(lower, at):
+                end = lower.find("\n", at)
+                end = len(text) if end < 0 else end
+                found.add((lower.rfind("\n", 0, at) + 1, end))
             at = lower.find(stem, end)
     return sorted(found)
 
