@@ -19,7 +19,7 @@ LOG_SUFFIX = ".jsonl.zst"
 
 _MAX_WINDOW = 1 << 27
 _CHUNK = 1 << 16
-_WHOLE_FRAME = 16 << 20
+_WHOLE_FRAME = 32 << 20
 """Raw bytes up to which a frame is decompressed at once and remembered. A larger one holds a single large run."""
 
 
@@ -130,7 +130,7 @@ def _mark(path: Path) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def _whole_frame(path: Path, mark: tuple[int, int, int], frame: Frame) -> bytes:
     packed = b"".join(_packed(path, frame))
     _check_digest(path, frame, hashlib.sha256(packed).hexdigest())

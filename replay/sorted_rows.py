@@ -9,7 +9,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import groupby, pairwise
+from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import IO
 
@@ -18,12 +18,15 @@ import msgspec
 from schemas.grades import RunState
 from schemas.verdicts import VerdictValue
 
+GROUP_ROWS = 4_096
+"""How many rows stand together in a grade file. Fixed, so that the same rows are the same bytes."""
 _STRETCH = 1 << 20
 """Bytes of rows that are held and sorted at once."""
 
 
 class SortedRows(msgspec.Struct, frozen=True, kw_only=True):
-    """Rows in `file`, JSON Lines in the order of a grade file; `longest` is the bytes of the longest.
+    """Rows in `file`, JSON Lines in the order of a grade file; `longest` is the bytes of the longest row and `widest`
+    those of the widest group of `GROUP_ROWS`.
 
     `inputs` is a file with the run id and the log digest of each row, as members of a JSON object without its braces;
     `inputs_sha256` is over all inputs and the identity of the grader. `rubrics` are the digests of the rubrics used, by
@@ -32,6 +35,7 @@ class SortedRows(msgspec.Struct, frozen=True, kw_only=True):
 
     file: Path
     longest: int
+    widest: int
     inputs: Path
     inputs_sha256: str
     campaign_id: str
@@ -77,6 +81,7 @@ def sort_rows(spooled: Sequence[Path], directory: Path, identity: bytes) -> Sort
     """
     digest = hashlib.sha256(identity)
     longest, campaign = 0, ""
+    numbers, groups = count(), Counter[int]()
     rubrics: dict[str, set[str]] = {}
     superseded: list[str] = []
     statuses: Counter[RunState] = Counter()
@@ -95,6 +100,7 @@ def sort_rows(spooled: Sequence[Path], directory: Path, identity: bytes) -> Sort
                 between = b",\n"
                 digest.update(_input(row))
                 longest = max(longest, len(line))
+                groups[next(numbers) // GROUP_ROWS] += len(line)
                 campaign = row.campaign_id
                 if row.rubric_sha256 is not None:
                     used.add(row.rubric_sha256)
@@ -108,6 +114,7 @@ def sort_rows(spooled: Sequence[Path], directory: Path, identity: bytes) -> Sort
     return SortedRows(
         file=file,
         longest=longest,
+        widest=max(groups.values()),
         inputs=inputs,
         inputs_sha256=digest.hexdigest(),
         campaign_id=campaign,
