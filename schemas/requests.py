@@ -17,13 +17,12 @@ import msgspec
 
 from schemas.errors import LogError
 
-_NULL = msgspec.Raw(b"null")
 _SEPARATORS = (b",", b", ")
 _BLANK = " \t\n\r"
+_PREFIX = 64
 _MAX_DEPTH = 256
 """A part that is nested deeper stays inside the body, which is a text: what a reader bears depends on who called it."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"')
-_JOINT = re.compile(rb"[ \t]*:[ \t]*")
 _BRACKET = re.compile(rb"[\[{\]}]")
 # U+FDD0 is the codec's own escape: a line that carries it is decoded and encoded again, which would not keep raw bytes.
 _NONCHARACTER = "\ufdd0".encode()
@@ -36,16 +35,6 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     tools: bytes | None
     rest: bytes
     separator: bytes
-
-
-class _Body(msgspec.Struct, frozen=True):
-    """What of a body is taken apart."""
-
-    messages: tuple[msgspec.Raw, ...]
-    tools: msgspec.Raw = _NULL
-
-
-_decode = msgspec.json.Decoder(_Body).decode
 
 
 class _Member(msgspec.Struct, frozen=True):
@@ -65,14 +54,16 @@ def split(body: bytes, known: Container[bytes] = ()) -> Parts | None:
     if b"\n" in body or b"\r" in body or (_NONCHARACTER[:1] in body and _NONCHARACTER in body):
         return None
     try:
-        parts = _split(body, _decode(body))
+        members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        messages = msgspec.json.decode(members["messages"], type=tuple[msgspec.Raw, ...])
+        parts = _split(body, members, tuple(map(bytes, messages)))
         # The parts are copied as they lie, so each has to be good JSON: a lone surrogate is none.
         for part in () if parts is None else (*parts.messages, parts.tools or b"null", parts.rest):
             if part not in known:
                 msgspec.json.decode(part)
                 if _is_deep(part):
                     return None
-    except (ValueError, LogError, RecursionError):
+    except (ValueError, KeyError, LogError, RecursionError):
         return None
     return parts
 
@@ -99,48 +90,39 @@ def rebuild(rest: bytes, messages: tuple[bytes, ...], tools: bytes | None, separ
     return b"".join(pieces)
 
 
-def _split(body: bytes, found: _Body) -> Parts | None:
-    messages = tuple(map(bytes, found.messages))
-    tools = None if found.tools == _NULL else bytes(found.tools)
-    for separator in _SEPARATORS:
-        rest = _emptied(body, b"[%b]" % separator.join(messages), tools)
-        if rest is None:
-            continue
-        keys = [member.key for member in _members(rest.decode("utf-8"))]
-        if len(set(keys)) == len(keys) and rebuild(rest, messages, tools, separator) == body:
-            return Parts(messages=messages, tools=tools, rest=rest, separator=separator)
-    return None
-
-
-def _emptied(body: bytes, messages: bytes, tools: bytes | None) -> bytes | None:
-    """The body with null in place of these values, or None if they do not lie in it behind their keys.
-
-    A key and value that stand twice may be found in the wrong place; what is rebuilt then is not the body.
-    """
-    at = _place(body, b'"messages"', messages)
-    if at < 0:
+def _split(body: bytes, members: dict[str, msgspec.Raw], messages: tuple[bytes, ...]) -> Parts | None:
+    array = bytes(members["messages"])
+    separator = next((joint for joint in _SEPARATORS if b"[%b]" % joint.join(messages) == array), None)
+    if separator is None:
         return None
-    before, after = body[:at], body[at + len(messages) :]
-    if tools is not None:
-        # Behind the messages first, which nearly all of the body are.
-        if (at := _place(after, b'"tools"', tools)) >= 0:
-            after = after[:at] + b"null" + after[at + len(tools) :]
-        elif (at := _place(before, b'"tools"', tools)) >= 0:
-            before = before[:at] + b"null" + before[at + len(tools) :]
-        else:
-            return None
-    return before + b"null" + after
+    tools = bytes(members["tools"]) if "tools" in members else b"null"
+    parts = Parts(
+        messages=messages,
+        tools=None if tools == b"null" else tools,
+        rest=_emptied(body, members),
+        separator=separator,
+    )
+    keys = [member.key for member in _members(parts.rest.decode("utf-8"))]
+    whole = len(set(keys)) == len(keys) and rebuild(parts.rest, messages, parts.tools, separator)
+    return parts if whole == body else None
 
 
-def _place(text: bytes, key: bytes, value: bytes) -> int:
-    """Where `value` stands behind its key for the first time, or -1."""
-    start = 0
-    while (start := text.find(key, start)) >= 0:
-        start += len(key)
-        joint = _JOINT.match(text, start)
-        if joint is not None and text.startswith(value, joint.end()):
-            return joint.end()
-    return -1
+def _emptied(body: bytes, members: dict[str, msgspec.Raw]) -> bytes:
+    """The body with its messages and tools set to null.
+
+    Members are looked for in their order. A text that stands twice may be found too early; what is rebuilt then is not
+    the body. Raises `ValueError` if they are not in order, as after a key that stands twice.
+    """
+    pieces: list[bytes] = []
+    done = at = 0
+    for key, value in members.items():
+        raw = bytes(value)
+        at = _find(body, raw, at)
+        if key in ("messages", "tools"):
+            pieces += [body[done:at], b"null"]
+            done = at + len(raw)
+        at += len(raw)
+    return b"".join(pieces) + body[done:]
 
 
 def _is_deep(part: bytes) -> bool:
@@ -153,6 +135,12 @@ def _is_deep(part: bytes) -> bool:
         if depth > _MAX_DEPTH:
             return True
     return False
+
+
+def _find(body: bytes, part: bytes, at: int) -> int:
+    """`body.index(part, at)`, which prepares for a search as long as the part; here it nearly always lies at once."""
+    near = body.index(part[:_PREFIX], at)
+    return near if body.startswith(part, near) else body.index(part, near)
 
 
 @lru_cache(maxsize=8)
