@@ -18,12 +18,15 @@ import zstandard
 from recorder.transport.secret import is_secret
 from schemas import codec
 from schemas.errors import LogError
-from schemas.events import Event, RunFinished, RunStatus, TurnFinished
+from schemas.events import KINDS, Event, RunFinished, RunStatus, TurnFinished
 
 Durability = Literal["event", "turn", "run"]
 REDACTED = b"[redacted]"
 
 _LEVEL = 3
+_FLUSH_BLOCK = zstandard.COMPRESSOBJ_FLUSH_BLOCK
+_SYNCED: dict[Durability, tuple[type[Event], ...]] = {"event": KINDS, "turn": (TurnFinished,), "run": ()}
+"""The events after which the log is made durable."""
 
 
 class RunLog:
@@ -43,7 +46,7 @@ class RunLog:
         self.path = path
         self.events = 0
         self.raw_bytes = 0
-        self._durability = durability
+        self._synced = _SYNCED[durability]
         self._secrets = tuple(_as_json(secret) for secret in secrets if is_secret(secret))
         self._clock = clock
         self._start = clock()
@@ -69,8 +72,8 @@ class RunLog:
         line = codec.encode(event, self.events, self.elapsed())
         for secret in self._secrets:
             line = line.replace(secret, REDACTED)
-        self._write(self._stream.compress(line) + self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
-        if self._durability == "event" or (self._durability == "turn" and isinstance(event, TurnFinished)):
+        self._write(self._stream.compress(line) + self._stream.flush(_FLUSH_BLOCK))
+        if isinstance(event, self._synced):
             self._sync()
         self._digest.update(line)
         self.raw_bytes += len(line)
@@ -102,10 +105,10 @@ class RunLog:
     def _write(self, data: bytes) -> None:
         if not self._open:
             raise LogError(f"{self.path}: the log is closed")
-        view = memoryview(data)
         try:
-            while view:
-                view = view[os.write(self._file, view) :]
+            written = os.write(self._file, data)
+            while written < len(data):
+                written += os.write(self._file, memoryview(data)[written:])
         except OSError as error:
             self.close()
             raise LogError(

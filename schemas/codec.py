@@ -25,7 +25,12 @@ _ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
 _MAX_DIGITS = 4_000
 """Below the 4,300 at which Python, and the 4,300 with the sign at which msgspec stop reading an integer."""
 
+_NULL_NUMBER = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+
 _encoder = msgspec.json.Encoder()
+_packer = msgspec.msgpack.Encoder()
+_HEADS = {kind: b'{"type":"%b"' % str(kind.__struct_config__.tag).encode() for kind in events.KINDS}
+"""What the JSON of every event begins with."""
 
 
 def encode(event: events.Event, seq: int, t: float) -> bytes:
@@ -33,7 +38,7 @@ def encode(event: events.Event, seq: int, t: float) -> bytes:
 
     `event` must not carry an envelope of its own. Raises `LogError` if it holds NaN or an infinity.
     """
-    tag = str(type(event).__struct_config__.tag)
+    head = _HEADS[type(event)]
     try:
         body = _encoder.encode(event)
         # Looking for one byte is far faster than looking for three.
@@ -42,10 +47,9 @@ def encode(event: events.Event, seq: int, t: float) -> bytes:
         plain = False
     if not plain:
         body = _encoder.encode(_map_text(msgspec.to_builtins(event), _escape))
-    if b"null" in body and _may_hold_null(body):
-        # That is what a number that JSON does not have was made of, if there was one.
-        _refuse_not_finite(event, tag)
-    head = b'{"type":"%b"' % tag.encode()
+    # Null is what became of a number that JSON does not have, if there was one.
+    if b"null" in body and _may_hold_null_number(event):
+        _refuse_not_finite(event, str(type(event).__struct_config__.tag))
     return b'%b,"seq":%d,"t":%b%b\n' % (head, seq, _encoder.encode(round(t, 6)), body[len(head) :])
 
 
@@ -131,12 +135,12 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _may_hold_null(body: bytes) -> bool:
-    """Whether a value may be null, in JSON without blanks. JSON inside a string, as every stream has it, is none: its
-    quotes stand behind a backslash. One that stands behind two may end a key, and is looked at in earnest."""
-    return (
-        body.count(b'":null') > body.count(b'\\":null') or b'\\\\":null' in body or b"[null" in body or b",null" in body
-    )
+def _may_hold_null_number(event: events.Event) -> bool:
+    """Whether there may be a NaN or an infinity: MessagePack has them, and all begin with one of these bytes."""
+    try:
+        return _NULL_NUMBER.search(_packer.encode(event)) is not None
+    except (OverflowError, UnicodeEncodeError):
+        return True
 
 
 def _refuse_not_finite(value: Any, path: object) -> None:
@@ -151,9 +155,7 @@ def _refuse_not_finite(value: Any, path: object) -> None:
             _refuse_not_finite(item, f"{path}[{index}]")
     elif isinstance(value, msgspec.Struct):
         for name in value.__struct_fields__:
-            item = getattr(value, name)
-            if not isinstance(item, (str, int, bytes)) and item is not None:
-                _refuse_not_finite(item, f"{path}.{name}")
+            _refuse_not_finite(getattr(value, name), f"{path}.{name}")
 
 
 def _map_text(value: Any, change: Any) -> Any:

@@ -126,7 +126,7 @@ def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]
 
 
 def _mask_assigned(text: str, mask: Callable[[re.Match[str]], str]) -> str:
-    """`_ASSIGNED.sub(mask, text)`, by line: a match never leaves its line, and few lines give a value to such a name."""
+    """`_ASSIGNED.sub(mask, text)` by line: a match never leaves its line, and few lines give a value to such a name."""
     if not text.isascii():
         # Ignoring case makes letters of other scripts match as well.
         return _ASSIGNED.sub(mask, text)

@@ -120,11 +120,12 @@ class RequestLedger:
         }
 
     def _message_id(self, message: bytes) -> int:
-        if message not in self._messages:
-            self._messages[message] = len(self._messages)
+        known = self._messages.get(message)
+        if known is None:
+            known = self._messages[message] = len(self._messages)
             self._seen.add(message)
-            self._emit(Message(id=self._messages[message], message=msgspec.Raw(message)))
-        return self._messages[message]
+            self._emit(Message(id=known, message=msgspec.Raw(message)))
+        return known
 
     def _toolset_id(self, parts: Parts) -> int | None:
         if parts.tools is None:
@@ -138,6 +139,8 @@ class RequestLedger:
 
 def ranges(ids: list[int]) -> tuple[tuple[int, int], ...]:
     """Ids in order as inclusive ranges of consecutive ones: `[0, 1, 2, 5]` gives `((0, 2), (5, 5))`."""
+    if ids and ids == list(range(ids[0], ids[0] + len(ids))):
+        return ((ids[0], ids[-1]),)
     found: list[tuple[int, int]] = []
     for number in ids:
         if found and number == found[-1][1] + 1:

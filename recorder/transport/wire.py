@@ -24,6 +24,8 @@ _OLLAMA_COUNTERS = (
 )
 _OPENAI_COUNTERS = ("usage", "timings")
 _THINKING_KEYS = ("reasoning_content", "reasoning", "thinking")
+_COUNTED, _THINKING = frozenset(_OPENAI_COUNTERS), frozenset(_THINKING_KEYS)
+"""Most pieces of a stream have none of these, which is told faster for all at once."""
 _EXCERPT_CHARS = 120
 
 
@@ -143,9 +145,8 @@ class WireReader:
         return shown
 
     def _openai(self, value: dict[str, Any], at: float, whole: bool) -> str:
-        for key in _OPENAI_COUNTERS:
-            if value.get(key):
-                self.server_usage[key] = value[key]
+        if not _COUNTED.isdisjoint(value):
+            self.server_usage.update({key: value[key] for key in _OPENAI_COUNTERS if value.get(key)})
         choices = value.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
@@ -164,7 +165,9 @@ class WireReader:
 
     def _message(self, message: dict[str, Any], at: float) -> str:
         """The texts of a message or delta, which both dialects have in common."""
-        thinking = next((message[key] for key in _THINKING_KEYS if isinstance(message.get(key), str)), "")
+        thinking = ""
+        if not _THINKING.isdisjoint(message):
+            thinking = next((message[key] for key in _THINKING_KEYS if isinstance(message.get(key), str)), "")
         content = _text_of(message.get("content"))
         # A document says nothing of when its first token was made.
         streamed = self._framing != "document"
