@@ -12,6 +12,7 @@ import asyncio
 import gc
 import gzip
 import json
+import statistics
 import tempfile
 import time
 from collections.abc import Sequence
@@ -193,25 +194,41 @@ def run(size: int, their_size: int, repeats: int) -> dict[str, Any]:
         )
         for _ in range(repeats)
     ]
-    log, document, stream, whole, texts = (measure.middle(list(costs)).printed for costs in zip(*rounds, strict=True))
-    append = {name: log[name] / size for name in ("cpu_inside_s", "plain_cpu_s")}
-    ours = {name: found["cpu_inside_s"] / size for name, found in (("document", document), ("stream", stream))}
-    theirs = (whole["cpu_inside_s"] - texts["cpu_inside_s"]) / their_size
+    costs = [tuple(cost.printed for cost in costs) for costs in rounds]
+    figures = [_figures(*printed, size=size, their_size=their_size) for printed in costs]
     return {
         "runs": size,
         "inspect_runs": their_size,
         "repeats": repeats,
-        "events_a_run": log["events_a_run"],
-        "append_us_an_event": append["cpu_inside_s"] / log["events_a_run"] * 1e6,
-        "append_ms_a_run": append["cpu_inside_s"] * 1e3,
-        "plain_ms_a_run": append["plain_cpu_s"] * 1e3,
-        "ours_document_ms_a_run": ours["document"] * 1e3,
-        "ours_stream_ms_a_run": ours["stream"] * 1e3,
-        "inspect_ms_a_run": theirs * 1e3,
-        "inspect_over_append": theirs / append["cpu_inside_s"],
-        "inspect_over_ours_document": theirs / ours["document"],
-        "inspect_over_ours_stream": theirs / ours["stream"],
+        "events_a_run": costs[0][0]["events_a_run"],
+        **{name: statistics.median(each[name] for each in figures) for name in figures[0]},
         "least_ratio_asked": 30,
+    }
+
+
+def _figures(
+    log: dict[str, Any],
+    document: dict[str, Any],
+    stream: dict[str, Any],
+    whole: dict[str, Any],
+    texts: dict[str, Any],
+    *,
+    size: int,
+    their_size: int,
+) -> dict[str, float]:
+    """The figures of one round, from what its processes printed."""
+    append, ours, streamed = (found["cpu_inside_s"] / size for found in (log, document, stream))
+    theirs = (whole["cpu_inside_s"] - texts["cpu_inside_s"]) / their_size
+    return {
+        "append_us_an_event": append / log["events_a_run"] * 1e6,
+        "append_ms_a_run": append * 1e3,
+        "plain_ms_a_run": log["plain_cpu_s"] / size * 1e3,
+        "ours_document_ms_a_run": ours * 1e3,
+        "ours_stream_ms_a_run": streamed * 1e3,
+        "inspect_ms_a_run": theirs * 1e3,
+        "inspect_over_append": theirs / append,
+        "inspect_over_ours_document": theirs / ours,
+        "inspect_over_ours_stream": theirs / streamed,
     }
 
 
@@ -222,7 +239,7 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1_000)
     parser.add_argument("--inspect-size", type=int, default=200)
     parser.add_argument("--cases", type=int, default=0)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--directory", type=Path)
     args = parser.parse_args()
     if args.op is None:

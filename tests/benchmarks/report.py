@@ -52,7 +52,8 @@ def _recording(found: dict[str, Any]) -> Iterator[str]:
     yield "## Recording\n"
     yield (
         "The same mock conversations of five tool calls and an answer, without HTTP on either side; making the texts "
-        f"is left out. {found['events_a_run']} events a run, fsync at the end of each turn.\n"
+        f"is left out. {found['events_a_run']} events a run, fsync at the end of each turn. Ratios are medians of those "
+        f"of {found['repeats']} rounds.\n"
     )
     rows = [
         ["writing the events alone, an event", f"{found['append_us_an_event'] / 1e3:.3f}", ""],
@@ -132,11 +133,13 @@ def _scale(found: dict[str, Any]) -> Iterator[str]:
 def _scoring(found: dict[str, Any]) -> Iterator[str]:
     yield "## Regrading beside Inspect\n"
     yield (
-        "The same conversations. Inspect reads, scores anew and writes from Python. Start-up is taken off both; the "
-        f"last line has that of both, for {found['ours_runs']:,} runs.\n"
+        "The same conversations, which in Inspect are not streamed. Inspect reads, scores anew and writes from Python. "
+        f"Start-up is taken off both; the last line has that of both, for {found['ours_runs']:,} runs. Ratios are medians "
+        f"of those of {found['repeats']} rounds, in which each process ran once.\n"
     )
     rows = [
         ["ours", _number(found["ours_runs"]), f"{found['ours_ms_a_run']:.3g}", _number(found["ours_peak_mib"])],
+        ["ours, with every piece of a stream", "", f"{found['ours_streamed_ms_a_run']:.3g}", ""],
         [
             "Inspect",
             _number(found["inspect_runs"]),
@@ -144,6 +147,7 @@ def _scoring(found: dict[str, Any]) -> Iterator[str]:
             _number(found["inspect_peak_mib"]),
         ],
         ["Inspect / ours", "", _number(found["inspect_over_ours"]), ""],
+        ["Inspect / ours with every piece", "", _number(found["inspect_over_ours_streamed"]), ""],
         ["with start-up", "", _number(found["inspect_over_ours_with_start"]), ""],
     ]
     yield from _table(["", "runs", "ms of CPU a run", "peak MiB"], rows)

@@ -10,6 +10,7 @@ spends, over what the parent spends and half of what both workers do, which is t
 """
 
 import argparse
+import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -60,31 +61,52 @@ def of_size(directory: Path, size: int, repeats: int) -> dict[str, Any]:
 
 
 def beside_inspect(ours: int, theirs: int, log: Path | None, repeats: int) -> dict[str, Any]:
-    """Both sides on the workload's conversations. `log` is an `.eval` of `theirs` samples made before, or None."""
+    """Both sides on the workload's conversations. `log` is an `.eval` of `theirs` samples made before, or None.
+
+    Inspect's conversations are not streamed; ours are graded as such and with every piece of the stream as well.
+    Ratios are medians of those of each round.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        few, campaign = Path(scratch) / "few", Path(scratch) / "many"
-        for directory, runs in ((few, FEW), (campaign, ours)):
-            record(scripts(workload.load(), runs, stream=True), directory, stream=True)
+        few, whole, streamed = (Path(scratch) / name for name in ("few", "whole", "streamed"))
+        for directory, runs, stream in ((few, FEW, False), (whole, ours, False), (streamed, ours, True)):
+            record(scripts(workload.load(), runs, stream=stream), directory, stream=stream)
         if log is None:
             log = Path(inspect("run", "--runs", theirs, "--log-dir", scratch).printed["log"])
         rounds = [
-            (regrading(few), regrading(campaign), inspect("import"), inspect("score", "--log", log))
+            (
+                regrading(few),
+                regrading(whole),
+                regrading(streamed),
+                inspect("import"),
+                inspect("score", "--log", log),
+            )
             for _ in range(repeats)
         ]
-    start, one, bare, scored = (measure.middle(list(costs)) for costs in zip(*rounds, strict=True))
-    theirs_ms = (scored.cpu_s - bare.cpu_s) / theirs * 1e3
-    ours_ms = (one.cpu_s - start.cpu_s) / (ours - FEW) * 1e3
-    whole = (theirs_ms * ours / 1e3 + bare.cpu_s) / one.cpu_s
+    figures = [_beside(*(cost.cpu_s for cost in costs), ours=ours, theirs=theirs) for costs in rounds]
     return {
         "ours_runs": ours,
         "inspect_runs": theirs,
-        "ours_ms_a_run": ours_ms,
-        "inspect_ms_a_run": theirs_ms,
-        "inspect_over_ours": theirs_ms / ours_ms,
-        "inspect_over_ours_with_start": whole,
-        "ours_peak_mib": one.peak_mib,
-        "inspect_peak_mib": scored.peak_mib,
+        "repeats": repeats,
+        **{name: statistics.median(each[name] for each in figures) for name in figures[0]},
+        "ours_peak_mib": statistics.median(costs[1].peak_mib for costs in rounds),
+        "inspect_peak_mib": statistics.median(costs[4].peak_mib for costs in rounds),
         "least_ratio_asked": 50,
+    }
+
+
+def _beside(
+    start_s: float, whole_s: float, streamed_s: float, bare_s: float, scored_s: float, *, ours: int, theirs: int
+) -> dict[str, float]:
+    """The figures of one round, from the CPU seconds of its processes."""
+    whole_ms, streamed_ms = ((spent - start_s) / (ours - FEW) * 1e3 for spent in (whole_s, streamed_s))
+    theirs_ms = (scored_s - bare_s) / theirs * 1e3
+    return {
+        "ours_ms_a_run": whole_ms,
+        "ours_streamed_ms_a_run": streamed_ms,
+        "inspect_ms_a_run": theirs_ms,
+        "inspect_over_ours": theirs_ms / whole_ms,
+        "inspect_over_ours_streamed": theirs_ms / streamed_ms,
+        "inspect_over_ours_with_start": (theirs_ms * ours / 1e3 + bare_s) / whole_s,
     }
 
 

@@ -28,7 +28,7 @@ PIECES = [
     "\ud800",
 ]
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
-NUMBERS = st.sampled_from([1.5, 0.0, math.nan, math.inf, -math.inf])
+NUMBERS = st.sampled_from([1.5, 0.0, 10**30, math.nan, math.inf, -math.inf])
 VALUES = st.recursive(
     TEXTS | NUMBERS | st.none() | st.booleans(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
