@@ -52,8 +52,8 @@ def _recording(found: dict[str, Any]) -> Iterator[str]:
     yield "## Recording\n"
     yield (
         "The same mock conversations of five tool calls and an answer, without HTTP on either side; making the texts "
-        f"is left out. {found['events_a_run']} events a run, fsync at the end of each turn. Ratios are medians of those "
-        f"of {found['repeats']} rounds.\n"
+        f"is left out. {found['events_a_run']} events a run, fsync at the end of each turn. Ratios are medians of "
+        f"those of {found['repeats']} rounds.\n"
     )
     rows = [
         ["writing the events alone, an event", f"{found['append_us_an_event'] / 1e3:.3f}", ""],
@@ -134,8 +134,8 @@ def _scoring(found: dict[str, Any]) -> Iterator[str]:
     yield "## Regrading beside Inspect\n"
     yield (
         "The same conversations, which in Inspect are not streamed. Inspect reads, scores anew and writes from Python. "
-        f"Start-up is taken off both; the last line has that of both, for {found['ours_runs']:,} runs. Ratios are medians "
-        f"of those of {found['repeats']} rounds, in which each process ran once.\n"
+        f"Start-up is taken off both; the last line has that of both, for {found['ours_runs']:,} runs. Ratios are "
+        f"medians of those of {found['repeats']} rounds, in which each process ran once.\n"
     )
     rows = [
         ["ours", _number(found["ours_runs"]), f"{found['ours_ms_a_run']:.3g}", _number(found["ours_peak_mib"])],
