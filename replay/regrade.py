@@ -6,7 +6,6 @@ it: another result under the same version, rubric and log is an error that names
 Validity).
 """
 
-import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from replay.grades import CurrentCase, GraderFailure
 from replay.guard import no_network
 from replay.logref import LogRef
 from replay.pool import Bar, each_log, emitted
+from replay.seal.disk import file_sha256
 from replay.sorted_rows import SortedRows, sort_rows
 from replay.store import GRADES, GradeStore, Move, publish
 from replay.work import BROKEN, CORRUPT, FLIP, ROW, CauseWork, Earlier, GradeWork, Moved, ref
@@ -186,7 +186,7 @@ def _store(
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
         campaign_id=rows.campaign_id,
         grade_file=name,
-        grade_file_sha256=_file_sha256(made),
+        grade_file_sha256=file_sha256(made),
         inputs_sha256=rows.inputs_sha256,
         grader=grader.name,
         version=grader.version,
@@ -222,12 +222,12 @@ def _publish(store: GradeStore, made: Path, receipt: Receipt, inputs: Path) -> t
         raise WorkError(f"{final}: does not hold what these logs give under {receipt.grader}; move it away")
     beside = final.with_suffix(".json")
     draft = store.scratch / "receipt.json"
-    stored_sha256 = _file_sha256(final)
+    stored_sha256 = file_sha256(final)
     receipt = msgspec.structs.replace(receipt, grade_file_sha256=stored_sha256)
     _write_receipt(draft, receipt, inputs)
     if not publish(draft, beside):
-        stored = store.receipts().get(receipt.grade_file)
-        if stored is None or stored.grade_file_sha256 != stored_sha256:
+        stored = store.receipt_of(final)
+        if stored is None or stored.inputs_sha256 != receipt.inputs_sha256:
             raise WorkError(f"{beside}: is not the receipt of {final.name}; move both away")
         receipt = msgspec.structs.replace(receipt, created=stored.created)
     return fresh, receipt
@@ -353,8 +353,3 @@ def _manifest_value(directory: Path, *keys: str) -> object:
 def _decoded(store: GradeStore, kind: str, type: type[Found]) -> list[Found]:
     lines = (line for file in emitted(store.scratch, kind) for line in file.read_bytes().splitlines())
     return [msgspec.json.decode(line, type=type) for line in lines]
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -18,9 +18,10 @@ import duckdb
 import msgspec
 
 from replay.scratch import scratch_in
+from replay.seal.disk import file_sha256
 from replay.sorted_rows import GROUP_ROWS, SortedRows
 from schemas.errors import WorkError
-from schemas.grades import COLUMNS
+from schemas.grades import COLUMNS, StoredReceipt
 from schemas.verdicts import VerdictValue
 
 GRADES = "grades"
@@ -54,10 +55,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class KnownReceipt(msgspec.Struct, frozen=True):
-    """What the next regrade asks of a stored receipt."""
+    """What the order of earlier grades is told by."""
 
     grade_file: str
-    grade_file_sha256: str
     created: str
 
 
@@ -114,6 +114,15 @@ class GradeStore:
                 continue
             found[receipt.grade_file] = receipt
         return found
+
+    def receipt_of(self, grade_file: Path) -> StoredReceipt | None:
+        """The whole receipt of a stored grade file, or None if it does not read or is not the one of these bytes."""
+        try:
+            receipt = msgspec.json.decode(grade_file.with_suffix(".json").read_bytes(), type=StoredReceipt)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        mine = receipt.grade_file == grade_file.name and receipt.grade_file_sha256 == file_sha256(grade_file)
+        return receipt if mine else None
 
     def digests_of(self, grader: str, version: int) -> dict[str, str]:
         """The source digests under which a version was stored, each with a file that has it."""
@@ -173,7 +182,7 @@ class GradeStore:
         self._define_new()
         self._execute("CREATE OR REPLACE TEMP TABLE superseded (run_id VARCHAR)")
         if self._superseded:
-            self._connect().executemany("INSERT INTO superseded VALUES (?)", [[run_id] for run_id in self._superseded])
+            self._rows("INSERT INTO superseded SELECT unnest(?)", [list(self._superseded)])
         created = [(name, receipt.created) for name, receipt in self.receipts().items()]
         self._execute("CREATE OR REPLACE TEMP TABLE created (file VARCHAR, moment VARCHAR)")
         if created:
@@ -194,7 +203,8 @@ class GradeStore:
         return [Move(*row) for row in rows]
 
     def same_rows(self, stored: Path) -> bool:
-        """Whether a stored grade file holds exactly the new rows. Another build of DuckDB writes other bytes."""
+        """Whether a stored grade file holds exactly the new rows in their order. Another build of DuckDB may have
+        written them in other bytes."""
         assert self._new is not None, "write_new comes first"
         if filecmp.cmp(stored, self._new, shallow=False):
             return True

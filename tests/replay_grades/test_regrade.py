@@ -143,6 +143,18 @@ def test_a_receipt_that_was_lost_is_written_again(campaign: Path) -> None:
     assert as_told(stored_receipt(campaign, again)) == again.receipt
 
 
+@pytest.mark.parametrize(
+    "damage", [{"inputs": None}, {"coverage": None}, {"version": "x"}, {"inputs_sha256": "0" * 64}]
+)
+def test_a_receipt_that_was_damaged_is_named(campaign: Path, damage: dict[str, str | None]) -> None:
+    done = run_regrade(campaign)
+    receipt = campaign / "grades" / (done.receipt.grade_file[:-8] + ".json")
+    members = msgspec.json.decode(receipt.read_bytes()) | damage
+    receipt.write_bytes(msgspec.json.encode({name: value for name, value in members.items() if value is not None}))
+    with pytest.raises(WorkError, match=f"{receipt.name}: is not the receipt of"):
+        run_regrade(campaign)
+
+
 def test_a_stored_grade_that_was_changed_is_an_error_that_names_the_run(campaign: Path) -> None:
     done = run_regrade(campaign)
     file = campaign / "grades" / done.receipt.grade_file
