@@ -24,7 +24,6 @@ Durability = Literal["event", "turn", "run"]
 REDACTED = b"[redacted]"
 
 _LEVEL = 3
-_FLUSH_BLOCK = zstandard.COMPRESSOBJ_FLUSH_BLOCK
 _SYNCED: dict[Durability, tuple[type[Event], ...]] = {"event": KINDS, "turn": (TurnFinished,), "run": ()}
 """The events after which the log is made durable."""
 
@@ -72,7 +71,7 @@ class RunLog:
         line = codec.encode(event, self.events, self.elapsed())
         for secret in self._secrets:
             line = line.replace(secret, REDACTED)
-        self._write(self._stream.compress(line) + self._stream.flush(_FLUSH_BLOCK))
+        self._write(self._stream.compress(line) + self._stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
         if isinstance(event, self._synced):
             self._sync()
         self._digest.update(line)

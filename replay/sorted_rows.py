@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count, groupby, pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from schemas.grades import RunState
+from schemas.grades import ORDER, RunState
 from schemas.verdicts import VerdictValue
 
 GROUP_ROWS = 4_096
@@ -61,17 +62,13 @@ class _Row(msgspec.Struct, frozen=True):
     stimulus_sha256: str
 
     @property
-    def place(self) -> tuple[str, int, int, str]:
-        """What rows are sorted by: the values of `ORDER`."""
-        return self.case_id, self.repetition, self.attempt, self.run_id
-
-    @property
     def planned(self) -> tuple[str, str, str, str]:
         """What tells the runs of one case and repetition apart that are not attempts at the same."""
         return self.campaign_id, self.arm, self.agent, self.model
 
 
 _Line = tuple[_Row, bytes]
+_place = attrgetter(*ORDER)
 
 
 def sort_rows(spooled: Sequence[Path], directory: Path, identity: bytes) -> SortedRows | None:
@@ -91,7 +88,7 @@ def sort_rows(spooled: Sequence[Path], directory: Path, identity: bytes) -> Sort
         out, named = (stack.enter_context(path.open("wb")) for path in (file, inputs))
         lines = _merged(spooled, stack.enter_context((directory / "stretches.ndjson").open("w+b")))
         between = b""
-        for (case_id, _), attempts in groupby(lines, key=lambda line: line[0].place[:2]):
+        for (case_id, _), attempts in groupby(lines, key=lambda line: (line[0].case_id, line[0].repetition)):
             newest: dict[tuple[str, str, str, str], _Row] = {}
             used = rubrics.setdefault(case_id, set())
             for row, line in attempts:
@@ -143,7 +140,7 @@ def _merged(spooled: Sequence[Path], stretches: IO[bytes]) -> Iterator[_Line]:
     for stretch in _stretches(spooled):
         stretches.writelines(line for _, line in stretch)
         ends.append(stretches.tell())
-    return heapq.merge(*(_between(stretches, at, end) for at, end in pairwise(ends)), key=lambda line: line[0].place)
+    return heapq.merge(*(_between(stretches, at, end) for at, end in pairwise(ends)), key=lambda line: _place(line[0]))
 
 
 def _between(file: IO[bytes], at: int, end: int) -> Iterator[_Line]:
@@ -172,7 +169,7 @@ def _stretches(spooled: Sequence[Path]) -> Iterator[list[_Line]]:
 
 
 def _sorted(lines: list[_Line]) -> list[_Line]:
-    return sorted(lines, key=lambda line: line[0].place)
+    return sorted(lines, key=lambda line: _place(line[0]))
 
 
 _decode = msgspec.json.Decoder(_Row).decode

@@ -31,8 +31,8 @@ _ASSIGNED = re.compile(
 _STEMS = ("authorization", "passw", "passphrase", "key", "secret", "token", "credential")
 """One of these begins the end of every name above. `str` finds them a hundred times as fast as the pattern does."""
 
-_NAME_END = re.compile(r"(?:authorization|passw(?:or)?d|passphrase|key|secret|token|credentials?)\\?[\"']?[ \t]*[=:]")
-"""What follows where a name ends and a value begins, in lower case."""
+_NAME_END = re.compile(rf"(?:{'|'.join(_STEMS)})(?:or)?d?s?\\?[\"']?[ \t]*[=:]")
+"""How every name ends, in lower case, with what stands before a value: no name without it is assigned one."""
 
 _ENTRY = re.compile(r"(?:^|[{,;\[(])[\s\-\"'\\]*[\w.-]*$")
 """What stands before the key of an entry of a configuration, as opposed to a word of a sentence."""

@@ -139,8 +139,6 @@ class RequestLedger:
 
 def ranges(ids: list[int]) -> tuple[tuple[int, int], ...]:
     """Ids in order as inclusive ranges of consecutive ones: `[0, 1, 2, 5]` gives `((0, 2), (5, 5))`."""
-    if ids and ids == list(range(ids[0], ids[0] + len(ids))):
-        return ((ids[0], ids[-1]),)
     found: list[tuple[int, int]] = []
     for number in ids:
         if found and number == found[-1][1] + 1:

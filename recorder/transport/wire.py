@@ -24,8 +24,6 @@ _OLLAMA_COUNTERS = (
 )
 _OPENAI_COUNTERS = ("usage", "timings")
 _THINKING_KEYS = ("reasoning_content", "reasoning", "thinking")
-_COUNTED, _THINKING = frozenset(_OPENAI_COUNTERS), frozenset(_THINKING_KEYS)
-"""Most pieces of a stream have none of these, which is told faster for all at once."""
 _EXCERPT_CHARS = 120
 
 
@@ -145,8 +143,9 @@ class WireReader:
         return shown
 
     def _openai(self, value: dict[str, Any], at: float, whole: bool) -> str:
-        if not _COUNTED.isdisjoint(value):
-            self.server_usage.update({key: value[key] for key in _OPENAI_COUNTERS if value.get(key)})
+        for key in _OPENAI_COUNTERS:
+            if value.get(key):
+                self.server_usage[key] = value[key]
         choices = value.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         if not isinstance(choice, dict):
@@ -165,9 +164,7 @@ class WireReader:
 
     def _message(self, message: dict[str, Any], at: float) -> str:
         """The texts of a message or delta, which both dialects have in common."""
-        thinking = ""
-        if not _THINKING.isdisjoint(message):
-            thinking = next((message[key] for key in _THINKING_KEYS if isinstance(message.get(key), str)), "")
+        thinking = next((message[key] for key in _THINKING_KEYS if isinstance(message.get(key), str)), "")
         content = _text_of(message.get("content"))
         # A document says nothing of when its first token was made.
         streamed = self._framing != "document"

@@ -27,7 +27,7 @@ from replay.seal.packing import log_pieces
 from replay.seal.sealing import seal
 from replay.store import GRADES
 from schemas.errors import KorvidError, UsageError, WorkError
-from schemas.grades import Receipt
+from schemas.grades import Receipt, StoredReceipt
 from schemas.publication import DIGEST_NOTE, Redaction
 from schemas.sealed import SUMS
 
@@ -131,7 +131,8 @@ def _regraded(stage: Path, made: Path, note: Callable[[str], None]) -> tuple[lis
             continue
         # The grade is that of the first receipt, repeated; another time each time would be other bytes each time.
         beside = made / GRADES / Path(result.receipt.grade_file).with_suffix(".json").name
-        again = msgspec.structs.replace(receipts_of(made)[beside.name], created=receipt.created)
+        stored = msgspec.json.decode(beside.read_bytes(), type=StoredReceipt)
+        again = msgspec.structs.replace(stored, created=receipt.created)
         beside.write_bytes(msgspec.json.format(msgspec.json.encode(again), indent=1) + b"\n")
         moved += _moved(stage / GRADES / receipt.grade_file, made / GRADES / again.grade_file)
     others = sorted(path.name for path in (stage / GRADES).iterdir() if path.suffix not in (".parquet", ".json"))

@@ -179,7 +179,7 @@ def receipts_of(directory: Path) -> dict[str, StoredReceipt]:
         try:
             found[path.name] = msgspec.json.decode(path.read_bytes(), type=StoredReceipt)
         except (OSError, msgspec.DecodeError) as error:
-            raise LogError(f"{path}: not a receipt of grades ({error}); regrade, or move it away") from None
+            raise LogError(f"{path}: not a receipt of grades ({error}); move it away and regrade") from None
     return found
 
 

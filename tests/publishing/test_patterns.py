@@ -49,7 +49,7 @@ PRIVATE = [
     ("home_path", "open /home/jane/.kube/config: no such file"),
     ("home_path", "/Users/jane/work/run.py"),
     ("home_path", r"C:\Users\jane\work"),
-    ("home_path", "/root/work/main.py"),
+    ("home_path", "/root/jobs/run.py"),
     ("host_name", '{"type":"model_request","seq":5,"url":"http://gpu-box.lan:11434/v1/chat"}'),
     ("host_name", '{"type":"model_request","seq":5,"url":"http://workstation7:11434/api/chat"}'),
 ]
