@@ -1,7 +1,9 @@
 """Small campaigns to seal: several cases and repetitions, attempts, a torn log."""
 
 import hashlib
+import itertools
 import json
+import random
 from pathlib import Path
 
 from recorder.log import RunLog
@@ -23,10 +25,15 @@ def record(
     finish: bool = True,
     run_id: str = "",
 ) -> Path:
-    """One log written by the recorder's own writer; without `finish` it is left open as by a kill."""
+    """One log written by the recorder's own writer; without `finish` it is left open as by a kill.
+
+    Its clock counts events, so that the same arguments give the same bytes.
+    """
     run_id = run_id or f"{case}-r{repetition}" + (f"a{attempt}" if attempt > 1 else "") + "-abc"
     (directory / "runs").mkdir(parents=True, exist_ok=True)
-    log = RunLog(directory / "runs" / f"{run_id}.jsonl.zst", durability="run")
+    log = RunLog(
+        directory / "runs" / f"{run_id}.jsonl.zst", durability="run", clock=map(float, itertools.count()).__next__
+    )
     log.append(run_started(run_id, CAMPAIGN_ID, case_id=case, repetition=repetition, attempt=attempt))
     log.append(TurnStarted(turn=1, user="why does it restart?"))
     for number, text in enumerate(results, 1):
@@ -57,6 +64,18 @@ def noise(seed: int, chars: int) -> str:
     """Text that hardly compresses."""
     block = (hashlib.sha256(f"{seed}-{number}".encode()).hexdigest() for number in range(chars // 64 + 1))
     return "".join(block)[:chars]
+
+
+def pod_logs(seed: int, lines: int) -> str:
+    """Lines as pods print them: few forms, and times, names and numbers that no other seed has."""
+    draw = random.Random(seed)
+    forms = ("liveness probe failed", "connection refused by", "back-off restarting", "pulled the image of", "evicted")
+    return "\n".join(
+        f"2026-11-{draw.randint(1, 30):02}T{draw.randint(0, 23):02}:{draw.randint(0, 59):02}:{draw.uniform(9, 60):.3f}Z"
+        f" {draw.choice(('INFO', 'WARN', 'ERROR'))} {draw.choice(forms)} pod-{draw.getrandbits(40):010x}"
+        f" after {draw.randint(1, 9999)} ms"
+        for _ in range(lines)
+    )
 
 
 def campaign(directory: Path, *, torn: bool = True, chars: int = 300) -> Path:

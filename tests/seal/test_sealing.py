@@ -27,7 +27,7 @@ from replay.sealed import read_index
 from replay.verify import verify
 from schemas.errors import LogError, UsageError, WorkError
 from schemas.sealed import encode_index
-from tests.seal.campaigns import campaign, files, noise, raw, record
+from tests.seal.campaigns import campaign, files, noise, pod_logs, raw, record
 
 
 def test_an_unsealed_campaign_is_byte_for_byte_what_was_sealed_the_torn_log_too(plain: Path) -> None:
@@ -74,7 +74,9 @@ def test_sealed_events_are_no_larger_than_the_raw_logs_in_one_archive(tmp_path: 
     directory = tmp_path / "c"
     directory.mkdir()
     for number in range(60):
-        record(directory, f"case{number}", results=(noise(number, 3000), "shared text " * 40, noise(-number, 500)))
+        record(
+            directory, f"case{number}", results=(pod_logs(number, 60), "shared text " * 40, pod_logs(-number - 1, 60))
+        )
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for log in logs_in(directory):
