@@ -9,7 +9,7 @@ either taken whole here or not at all, so the two never disagree on what can be 
 import hashlib
 import os
 import stat
-from functools import cache
+from itertools import chain, count
 from pathlib import Path
 
 import msgspec
@@ -32,6 +32,15 @@ _FIRST_TYPE = b"run_started"
 _LAST_TYPE = b"run_finished"
 _BRACE = ord("}")
 _DIGITS = frozenset(b"0123456789")
+
+
+def _follow(number: int) -> bytes:
+    """How the line of event `number` goes on after its type."""
+    return b'","seq":%d,"t":' % number
+
+
+_FOLLOWS = tuple(map(_follow, range(512)))
+"""More than most runs have events."""
 
 
 class SoundLog(msgspec.Struct, frozen=True):
@@ -61,17 +70,17 @@ def read_sound(log: LogRef | Path, wanted: frozenset[bytes]) -> SoundLog | None:
     kept = _in_order(data, wanted)
     if kept is None:
         return None
-    lines, closing, count = kept
+    lines, closing, events = kept
     view = memoryview(data)
     digest = hashlib.sha256(view[:closing])
     try:
         last = _last.decode(view[closing:])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if last.sha256 != digest.hexdigest() or last.events != count or not _is_current(lines[0][1]):
+    if last.sha256 != digest.hexdigest() or last.events != events or not _is_current(lines[0][1]):
         return None
     digest.update(view[closing:])
-    return SoundLog(lines=lines, sha256=digest.hexdigest(), events=count, raw_bytes=len(data))
+    return SoundLog(lines=lines, sha256=digest.hexdigest(), events=events, raw_bytes=len(data))
 
 
 def _decompressed(path: Path) -> bytes | None:
@@ -116,27 +125,22 @@ def _in_order(data: bytes, wanted: frozenset[bytes]) -> tuple[list[tuple[bytes, 
     kind = b""
     at = start = number = 0
     size = len(data)
-    while at < size:
+    for number, follows in enumerate(chain(_FOLLOWS, map(_follow, count(len(_FOLLOWS))))):
+        if at == size:
+            break
         start = at
         end = data.find(b'"', start + len(_HEAD))
         at = data.find(b"\n", start) + 1
-        if not data.startswith(_HEAD, start) or not data.startswith(_numbered(number), end):
+        if not data.startswith(_HEAD, start) or not data.startswith(follows, end):
             return None
-        if data[at - 2] != _BRACE or end > at or data[end + len(_numbered(number))] not in _DIGITS:
+        if data[at - 2] != _BRACE or end > at or data[end + len(follows)] not in _DIGITS:
             return None
         kind = data[start + len(_HEAD) : end]
         if kind in wanted:
             kept.append((kind, data[start : at - 1]))
             if (kind == _FIRST_TYPE) != (number == 0) or (kind == _LAST_TYPE and at != size):
                 return None
-        number += 1
     return (kept, start, number) if kind == _LAST_TYPE and kept[0][0] == _FIRST_TYPE else None
-
-
-@cache
-def _numbered(number: int) -> bytes:
-    """How a line goes on after its type; a campaign's runs share the numbers, and a run has at most some thousands."""
-    return b'","seq":%d,"t":' % number
 
 
 def _is_current(first: bytes) -> bool:

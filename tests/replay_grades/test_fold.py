@@ -1,5 +1,6 @@
 """Folding a log to the run that graders see."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -201,6 +202,18 @@ def test_a_log_of_several_frames_is_left_to_the_reader_and_folds_the_same(pristi
     copy.write_bytes(compressor.compress(data[:middle]) + compressor.compress(data[middle:]))
     assert read_sound(copy, WANTED) is None
     assert fold(copy) == fold(log)
+
+
+def test_a_log_of_many_events_is_as_sound_as_one_of_few(tmp_path: Path) -> None:
+    log = RunLog(tmp_path / "case-r1-abc.jsonl.zst")
+    log.append(run_started())
+    for number in range(1, 1500):
+        log.append(TurnStarted(turn=number, user="and now?"))
+    log.finish("completed")
+    found = read_sound(log.path, WANTED)
+    assert found is not None
+    assert (found.events, found.sha256) == (1501, hashlib.sha256(raw(log.path)).hexdigest())
+    assert [kind for kind, _ in found.lines].count(b"turn_started") == 1499
 
 
 def test_what_is_sound_is_complete_to_the_reader_too(pristine: Path) -> None:
