@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON on stdout instead of text.")]
 Campaigns = Annotated[
-    list[Path], typer.Argument(metavar="CAMPAIGN", help="Campaign directories, or directories of campaigns.")
+    list[Path], typer.Argument(metavar="CAMPAIGN...", help="Campaign directories, or directories of campaigns.")
 ]
 Grader = Annotated[
     str, typer.Option("--grader", metavar="NAME[@VERSION]", help="A grader, or path.py:function for one of your own.")
@@ -126,7 +126,7 @@ def bisect(
 
 
 def graders(
-    grader: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all there are.")] = None,
+    grader: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Default: all there are.")] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """List the graders with their version, digest and history of changes."""

@@ -24,7 +24,7 @@ def register(cli: typer.Typer) -> None:
 
 
 def publish(
-    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN", help="Graded campaign directories.")],
+    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN...", help="Graded campaign directories.")],
     repo: Annotated[Path, typer.Option("--repo", metavar="DIR", help="A git repository.")] = Path("."),
     branch: Branch = BRANCH,
     push: Annotated[

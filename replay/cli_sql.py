@@ -13,7 +13,7 @@ from schemas.words import counted
 
 Campaigns = Annotated[
     list[Path] | None,
-    typer.Argument(metavar="CAMPAIGN", help="Campaign directories, or directories of them (default: ./campaigns)."),
+    typer.Argument(metavar="CAMPAIGN...", help="Campaign directories, or directories of them (default: ./campaigns)."),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the result to this file.")]
 

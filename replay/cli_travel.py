@@ -53,7 +53,7 @@ def import_korvid(
 
 @importing.command("inspect")
 def import_inspect(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE.eval", help="Logs that Inspect wrote.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE.eval...", help="Logs that Inspect wrote.")],
     out: Out = Path("campaigns"),
     pack: Annotated[
         str | None, typer.Option("--pack", metavar="PACK", help="Only take rubrics from this pack [all bundled].")
