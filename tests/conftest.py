@@ -1,6 +1,14 @@
-"""Which tests need what is not in this repository."""
+"""What every test needs of its surroundings, and which ones need what is not in this repository."""
+
+import signal
 
 import pytest
+
+
+def pytest_configure() -> None:
+    """Shells start what runs in their background with Ctrl-C ignored, and commands of the tests would inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
