@@ -47,8 +47,15 @@ _CASES_KEPT = 256
 """Distinct recorded cases whose digests are remembered; a campaign has some tens."""
 
 
+class NothingRecorded(LogError):
+    """A log that is torn before its first event ends: a run that was interrupted as it began."""
+
+
 def fold(path: LogRef | Path) -> RecordedRun:
-    """The run recorded in a log. Raises `LogError` naming the file if the log cannot be trusted."""
+    """The run recorded in a log.
+
+    Raises `LogError` naming the file if the log cannot be trusted, and `NothingRecorded` if it has no event.
+    """
     log = as_ref(path)
     try:
         sound = read_sound(log, WANTED)
@@ -58,7 +65,7 @@ def fold(path: LogRef | Path) -> RecordedRun:
     except LogError as error:
         if str(error).startswith(str(log)):
             raise
-        raise LogError(f"{log}: {error}") from None
+        raise type(error)(f"{log}: {error}") from None
 
 
 def _slow(log: LogRef) -> RecordedRun:
@@ -69,7 +76,7 @@ def _slow(log: LogRef) -> RecordedRun:
     if end.state == "corrupt":
         raise LogError(end.describe())
     if reader.started is None:
-        raise LogError("the log is torn before its first event ends: nothing is recorded in it; delete the file")
+        raise NothingRecorded("the log is torn before its first event ends; set it aside with korvid-replay recover")
     return _folded(log, events, end.sha256, whole=end.state == "complete")
 
 

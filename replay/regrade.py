@@ -23,7 +23,7 @@ from replay.pool import Bar, each_log, emitted
 from replay.seal.disk import file_sha256
 from replay.sorted_rows import SortedRows, sort_rows
 from replay.store import GRADES, GradeStore, Move, publish
-from replay.work import BROKEN, CORRUPT, FLIP, ROW, CauseWork, Earlier, GradeWork, Moved, ref
+from replay.work import BROKEN, CORRUPT, FLIP, ROW, UNSTARTED, CauseWork, Earlier, GradeWork, Moved, ref
 from schemas.cases import rubric_digest, stimulus_digest
 from schemas.errors import UsageError, WorkError
 from schemas.grades import Cause, Corrupt, Coverage, Flip, Receipt, RubricChoice
@@ -171,7 +171,10 @@ def _store(
     failures = tuple(sorted(_decoded(store, BROKEN, GraderFailure), key=lambda found: found.run_id))
     identity = msgspec.json.encode([grader.name, grader.version, grader.sha256, options.rubric])
     rows = sort_rows(emitted(store.scratch, ROW), store.scratch, identity)
+    unstarted = sum(file.read_bytes().count(b"\n") for file in emitted(store.scratch, UNSTARTED))
     if rows is None:
+        if not corrupt:
+            raise WorkError(f"{directory}: every log is torn before its first event ends; record again with --resume")
         raise WorkError(f"{directory}: no log can be read; {corrupt[0].file}: {corrupt[0].reason}")
     made = store.write_new(rows)
     _refuse_different(store, grader)
@@ -196,7 +199,7 @@ def _store(
         pack=pack.label,
         where=options.where,
         tool_version=_tool_version(),
-        coverage=_coverage(directory, rows, *counts, len(corrupt)),
+        coverage=_coverage(directory, rows, *counts, len(corrupt), unstarted),
         flips=flips,
         superseded=rows.superseded,
         grader_errors=tuple(failure.run_id for failure in failures),
@@ -305,7 +308,9 @@ def _causes(
     return {moved.run_id: moved.cause for moved in found}
 
 
-def _coverage(directory: Path, rows: SortedRows, recorded: int, selected: int, corrupt: int) -> Coverage:
+def _coverage(
+    directory: Path, rows: SortedRows, recorded: int, selected: int, corrupt: int, unstarted: int
+) -> Coverage:
     passed, failed = rows.verdicts.get("pass", 0), rows.verdicts.get("fail", 0)
     superseded = len(rows.superseded)
     planned = _planned(directory)
@@ -315,7 +320,7 @@ def _coverage(directory: Path, rows: SortedRows, recorded: int, selected: int, c
         recorded=recorded,
         superseded=superseded,
         corrupt=corrupt,
-        interrupted=rows.statuses.get("interrupted", 0),
+        interrupted=rows.statuses.get("interrupted", 0) + unstarted,
         provider_error=rows.statuses.get("provider_error", 0),
         harness_invalid=rows.statuses.get("harness_invalid", 0),
         graded=passed + failed,

@@ -2,8 +2,8 @@
 
 Each is a small struct that can be sent to another process (`replay.pool`); `open` loads the grader there, makes sure
 that its source is still the one the parent saw, and gives the handler of one log. Kinds of what is emitted: `row` (a
-grade row), `corrupt` (a log that was refused), `broken` (a grader that raised), `flip` (what moved a verdict,
-or what differs).
+grade row), `unstarted` (a log that is torn before its first event ends), `corrupt` (a log that was refused), `broken`
+(a grader that raised), `flip` (what moved a verdict, or what differs).
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from replay.attribute import GRADER, RUBRIC, responsible
-from replay.fold import fold
+from replay.fold import NothingRecorded, fold
 from replay.graders import LoadedGrader, expect_digest
 from replay.grades import CurrentCase, GraderFailure, basis, row, verdict_of, without_basis
 from replay.logref import LogRef
@@ -23,7 +23,7 @@ from schemas.grades import Cause, Corrupt
 from schemas.recorded import RecordedRun
 from schemas.verdicts import Verdict, VerdictValue
 
-ROW, CORRUPT, BROKEN, FLIP = "row", "corrupt", "broken", "flip"
+ROW, UNSTARTED, CORRUPT, BROKEN, FLIP = "row", "unstarted", "corrupt", "broken", "flip"
 
 
 class GraderRef(msgspec.Struct, frozen=True):
@@ -123,7 +123,8 @@ class Folds:
         self._campaigns: dict[Path, str | None] = {}
 
     def run(self, log: LogRef, emit: Emit) -> RecordedRun | None:
-        """The run of a log; a log that cannot be trusted is emitted as `corrupt` and gives None.
+        """The run of a log. One without an event is emitted as `unstarted` and gives None, one that cannot be trusted
+        as `corrupt`.
 
         Raises `LogError` if the manifest does not read.
         """
@@ -134,6 +135,9 @@ class Folds:
             run = fold(log)
             if campaign is not None and run.campaign_id != campaign:
                 raise LogError(f"event 0: this run belongs to campaign {run.campaign_id}, not to {campaign}")
+        except NothingRecorded:
+            emit(UNSTARTED, encode_json(log.name) + b"\n")
+            return None
         except LogError as error:
             reason = str(error).removeprefix(f"{log}: ")
             emit(CORRUPT, encode_json(Corrupt(file=log.name, reason=reason)) + b"\n")

@@ -16,6 +16,7 @@ from replay.fold import fold
 from replay.graders import load
 from replay.regrade import Options, Regraded, campaigns, regrade
 from replay.store import publish
+from replay.verify import verify
 from schemas.errors import UsageError, WorkError
 from schemas.grades import COLUMNS, GradeRow, Receipt, StoredReceipt
 from tests.replay_grades.tools import FAIL_ALL, PASS_ALL, digests, pack, raw, rows, run_regrade
@@ -274,6 +275,30 @@ def test_a_corrupt_log_is_refused_by_name_and_the_rest_is_graded(campaign: Path)
     assert [(found.file, "SHA-256" in found.reason) for found in done.receipt.corrupt] == [(log.name, True)]
     assert str(campaign) not in done.receipt.corrupt[0].reason
     assert rows(campaign, f"SELECT count(*) FROM grades WHERE run_id = '{log.name[:-10]}'") == [(0,)]
+
+
+@pytest.mark.parametrize("left", [0, 1, 100])
+def test_a_run_that_was_killed_within_its_first_event_counts_as_interrupted(campaign: Path, left: int) -> None:
+    before = run_regrade(campaign).receipt.coverage
+    log = next(log for log in sorted(campaign.glob("runs/*")) if fold(log).status == "completed")
+    log.write_bytes(log.read_bytes()[:left])
+    done = run_regrade(campaign)
+    assert done.clean
+    after = done.receipt.coverage
+    assert (after.recorded, after.interrupted, after.graded) == (
+        before.recorded,
+        before.interrupted + 1,
+        before.graded - 1,
+    )
+    assert [check.state for check in verify(log)] == ["interrupted"]
+
+
+def test_a_campaign_of_which_every_run_was_killed_at_its_start_says_so(campaign: Path) -> None:
+    for log in campaign.glob("runs/*"):
+        log.write_bytes(b"")
+    with pytest.raises(WorkError, match="every log is torn before its first event ends"):
+        run_regrade(campaign)
+    assert grade_files(campaign) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
