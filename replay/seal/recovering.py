@@ -18,7 +18,7 @@ from replay.reader import lines_of, whole_lines
 from replay.scratch import INDEX_PREFIX, remove_abandoned
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
-from replay.seal.packing import Repacker, log_pieces, raw_sha256
+from replay.seal.packing import log_pieces, raw_sha256
 from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
 from replay.seal.sealing import TEMPORARY as SEAL_FILES
 from replay.seal.sealing import finish
@@ -200,26 +200,34 @@ def _log(path: Path) -> Iterator[Loss]:
 
 def _torn(path: Path, check: RunCheck, name: str) -> Iterator[Loss]:
     """A log that was not closed: the same whole lines in a stream that is, so that every tool reads it."""
-    data = path.read_bytes()
-    lines = list(whole_lines(as_ref(path)))
-    if data == b"".join(log_pieces(lines, closed=True)):
+    log, size = as_ref(path), path.stat().st_size
+    if _begins(path, log_pieces(whole_lines(log), closed=True)) == size:
         return
-    packer = Repacker()
-    prefix = b"".join(packer.line(line) for line in lines)
-    at = len(prefix) if data.startswith(prefix) else None
+    at = _begins(path, log_pieces(whole_lines(log), closed=False))
     kept = disk.aside(path, TORN)
     # The original gets a second name before the clean one takes its first: neither is ever missing.
     kept.hardlink_to(path)
-    _replace(path, log_pieces(lines, closed=True))
+    _replace(path, log_pieces(whole_lines(log), closed=True))
     disk.sync(path.parent)
     yield Loss(
         file=name,
         kind="torn",
         done=f"{check.events} whole events kept ({check.raw_bytes} raw bytes), the stream closed",
         offset=at,
-        bytes=None if at is None else len(data) - at,
+        bytes=None if at is None else size - at,
         kept_as=kept.name,
     )
+
+
+def _begins(path: Path, pieces: Iterator[bytes]) -> int | None:
+    """How many bytes the pieces come to, if the file begins with them; else None."""
+    size = 0
+    with path.open("rb") as file:
+        for piece in pieces:
+            if file.read(len(piece)) != piece:
+                return None
+            size += len(piece)
+    return size
 
 
 def _replace(path: Path, pieces: Iterator[bytes]) -> None:
