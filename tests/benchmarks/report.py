@@ -99,7 +99,7 @@ def _sizes(found: dict[str, Any]) -> Iterator[str]:
         ("sealed_over_tar_zstd19", "sealed with index / tar of events"),
         ("sealed_frames_over_tar_zstd19", "sealed alone / tar of events"),
     ]
-    rows += [[title, *(f"{found[kind][name]:.2f}" for kind in kinds)] for name, title in ratios]
+    rows += [[title, *(f"{found[kind][name]:.3f}" for kind in kinds)] for name, title in ratios]
     yield from _table(["bytes", *(kind.replace("_", " ") for kind in kinds)], rows)
     yield _measured(found)
 
