@@ -271,7 +271,7 @@ def _summary(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scores(campaign: Campaign) -> dict[str, Scores]:
-    """The stored grades by run id, as scores by the grader's name."""
+    """The newest stored grade of each grader, version and choice of rubric: scores by their names, by run id."""
     if not any(campaign.directory.glob("grades/*.parquet")):
         return {}
     from replay.sql.session import Session
@@ -280,7 +280,8 @@ def _scores(campaign: Campaign) -> dict[str, Scores]:
     with Session([campaign.directory]) as session:
         query = (
             "SELECT run_id, grader, version, rubric, verdict, reason, failure_class, diagnosis_success, "
-            "evidence_fetched, rubric_sha256, log_sha256 FROM grades ORDER BY ALL"
+            "evidence_fetched, rubric_sha256, log_sha256 FROM grades QUALIFY row_number() OVER ("
+            "PARTITION BY run_id, grader, version, rubric ORDER BY graded_at DESC, file DESC) = 1 ORDER BY ALL"
         )
         for row in session.query(query).records():
             name = f"{row['grader']}@{row['version']}" + ("" if row["rubric"] == "recorded" else f" ({row['rubric']})")

@@ -16,6 +16,7 @@ from replay.fold import fold
 from replay.graders import load
 from replay.importing.inspect_logs import import_inspect
 from schemas.recorded import RecordedRun
+from tests.scoreboard import grades
 
 HERE = Path(__file__).parent
 READER = HERE.parents[1] / ".venv" / "inspect-reader"
@@ -49,6 +50,18 @@ def test_a_sample_is_a_case_and_an_epoch_with_our_grades_as_scores(campaign: Pat
         verdict = grader.grade(run, run.rubric).verdict
         score = sample["scores"].get(grader.label, {}).get("value")
         assert score == {"pass": "C", "fail": "I", "not_gradable": None}[verdict]
+
+
+def test_of_several_grades_of_one_version_and_rubric_the_newest_is_the_score(tmp_path: Path) -> None:
+    graded = grades.campaign(tmp_path, {"oom": "-"})
+    other = grades.grade("oom-r1-c-abc", grades.PASS, campaign_id="c-abc", case_id="oom", repetition=1, agent="model")
+    earlier = "2026-07-31T00:00:00Z"
+    grades.write_grades(graded, [other | {"model": "ollama/tiny"}], mark="-z", created=earlier)
+    export(graded, "inspect", tmp_path / "out")
+    (log,) = (tmp_path / "out").glob("*.eval")
+    with zipfile.ZipFile(log) as archive:
+        (sample,) = (json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("samples/"))
+    assert sample["scores"]["claims@2"]["value"] == "I"
 
 
 def test_what_comes_back_has_the_same_turns_calls_and_verdicts(campaign: Path, exported: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 
+from replay.seal.disk import file_sha256
 from schemas.grades import COLUMNS
 from tests.replay_sql.logs import open_run, play_turn
 
@@ -89,11 +90,13 @@ def grade(run_id: str, verdict: str, **columns: object) -> dict[str, object]:
     return row | columns
 
 
-def write_grades(path: Path, rows: list[dict[str, object]]) -> None:
-    """The rows as a grade file and a receipt."""
+def write_grades(
+    path: Path, rows: list[dict[str, object]], *, mark: str = "", created: str = "2026-08-01T00:00:00Z"
+) -> None:
+    """The rows as a grade file, with `mark` at the end of its name, and what of a receipt is read with grades."""
     grades = path / "grades"
     grades.mkdir(exist_ok=True)
-    name = f"{rows[0]['grader']}@{rows[0]['version']}-{rows[0]['rubric']}"
+    name = f"{rows[0]['grader']}@{rows[0]['version']}-{rows[0]['rubric']}{mark}"
     declared = ", ".join(f"{column} {kind}" for column, kind in COLUMNS.items())
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE grades ({declared})")
@@ -103,4 +106,6 @@ def write_grades(path: Path, rows: list[dict[str, object]]) -> None:
         )
         target = str(grades / f"{name}.parquet").replace("'", "''")
         connection.execute(f"COPY grades TO '{target}' (FORMAT parquet)")
-    (grades / f"{name}.json").write_text(json.dumps({"created": "2026-08-01T00:00:00Z"}))
+    receipt = {"created": created, "grade_file": f"{name}.parquet"}
+    receipt |= {"grade_file_sha256": file_sha256(grades / f"{name}.parquet")}
+    (grades / f"{name}.json").write_text(json.dumps(receipt))
