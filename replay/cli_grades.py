@@ -133,7 +133,7 @@ def graders(
     from replay.graders import all_graders, described, load
 
     named = [load(name, given_as="NAME") for name in grader or ()]
-    found = [described(one) for one in named or all_graders()]
+    found = [described(one) for one in named or all_graders(output.print_note)]
     if as_json:
         output.print_json(found)
         return

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 GROUP = "korvid.graders"
 DEFAULT = "claims"
 
+Note = Callable[[str], None]
+Loaded = TypeVar("Loaded")
 GradeFunction = Callable[[RecordedRun, Rubric], Verdict]
 GradeChanges = Callable[[RecordedRun, Rubric, frozenset[str]], Verdict]
 
@@ -130,9 +132,15 @@ def names() -> list[str]:
     return [*GRADERS, *sorted({entry.name for entry in _entry_points()} - set(GRADERS))]
 
 
-def all_graders() -> list[LoadedGrader]:
-    """The newest version of every bundled grader and entry point."""
-    return [load(name) for name in names()]
+def all_graders(note: Note = lambda _: None) -> list[LoadedGrader]:
+    """The newest version of every bundled grader and entry point; `note` is told of each that does not load."""
+    found = []
+    for name in names():
+        try:
+            found.append(_load(name))
+        except (UsageError, NetworkRefused) as error:
+            note(f"left out {name}: {error}")
+    return found
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -250,17 +258,28 @@ def _module(path: Path, source: bytes) -> ModuleType:
     module = ModuleType(f"korvid_grader_{hashlib.sha256(source).hexdigest()[:16]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
+    _guarded(str(path), lambda: exec(compile(source, str(path), "exec"), module.__dict__))
+    return module
+
+
+def _guarded(name: str, load: Callable[[], Loaded]) -> Loaded:
+    """What the code of a stranger gives, which may raise anything, and is named for it.
+
+    Raises `UsageError` if it does not load and `NetworkRefused` if it reaches for the network.
+    """
     try:
         with no_network():
-            exec(compile(source, str(path), "exec"), module.__dict__)
+            loaded = load()
             what = refused()
+    except NetworkRefused as error:
+        raise NetworkRefused(f"{name}: {error}") from None
     except KorvidError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's file may raise anything, and is named for it
-        raise UsageError(f"{path}: does not load: {type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - see above
+        raise UsageError(f"{name}: does not load: {type(error).__name__}: {error}") from None
     if what is not None:
-        raise NetworkRefused(f"{path}: {what} was refused: a grader works on the record alone")
-    return module
+        raise NetworkRefused(f"{name}: {what} was refused: a grader works on the record alone")
+    return loaded
 
 
 def _entry_points() -> "list[EntryPoint]":
@@ -270,13 +289,11 @@ def _entry_points() -> "list[EntryPoint]":
 
 
 def _from_entry_point(entry: "EntryPoint", version: int | None) -> LoadedGrader:
-    try:
-        function = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"entry point {entry.name} ({entry.value}) does not load: {error}") from None
-    file = inspect.getsourcefile(function) if callable(function) else None
+    name = f"entry point {entry.name} ({entry.value})"
+    function = _guarded(name, entry.load)
+    file = inspect.getsourcefile(function) if inspect.isfunction(function) else None
     if file is None:
-        raise UsageError(f"entry point {entry.name} ({entry.value}) is no function with a source file")
+        raise UsageError(f"{name} is no function with a source file")
     return _external(
         reference=entry.name,
         name=entry.name,

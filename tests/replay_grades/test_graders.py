@@ -10,6 +10,7 @@ import pytest
 from grading.registry import GRADERS
 from replay import graders
 from replay.graders import all_graders, described, load
+from replay.guard import NetworkRefused
 from schemas.errors import UsageError
 from tests.replay_grades.tools import PASS_ALL, run_regrade
 
@@ -101,6 +102,41 @@ def test_an_entry_point_is_a_grader_like_any_other(
     assert (done.receipt.grader, done.receipt.version) == ("plugin", 2)
     assert done.receipt.coverage.failed == 0
     monkeypatch.delitem(sys.modules, "korvid_test_plugin")
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("raise RuntimeError('not today')\n", "does not load: RuntimeError: not today"),
+        ("raise SystemExit(3)\n", "does not load: SystemExit: 3"),
+        ("import no_such_module\n", "does not load: ModuleNotFoundError"),
+        ("import socket\nsocket.socket()\n", "was refused: a grader works on the record alone"),
+        (
+            "import socket\ntry:\n    socket.socket()\nexcept Exception:\n    mine = print\n",
+            "was refused: a grader works on the record alone",
+        ),
+        ("class Grader:\n    def __call__(self, run, rubric): ...\nmine = Grader()\n", "is no function"),
+    ],
+)
+def test_an_entry_point_that_does_not_load_is_named_and_the_others_are_listed(
+    body: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "korvid_broken_plugin.py").write_text(body)
+    (tmp_path / "korvid_test_plugin.py").write_text("from schemas.verdicts import Verdict\n" + PASS_ALL)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    modules = {"broken": "korvid_broken_plugin", "whole": "korvid_test_plugin"}
+    entries = [EntryPoint(name, f"{module}:mine", graders.GROUP) for name, module in modules.items()]
+    monkeypatch.setattr(graders, "_entry_points", lambda: entries)
+    notes: list[str] = []
+    assert [grader.name for grader in all_graders(notes.append)] == ["claims", "whole"]
+    (note,) = notes
+    assert note.startswith("left out broken: entry point broken (korvid_broken_plugin:mine)")
+    assert problem in note
+    sys.modules.pop("korvid_broken_plugin", None)
+    with pytest.raises((UsageError, NetworkRefused), match=r"^--grader: entry point broken"):
+        load("broken")
+    for module in modules.values():
+        sys.modules.pop(module, None)
 
 
 def test_a_grader_is_described_with_the_changes_of_its_version() -> None:
