@@ -142,11 +142,13 @@ def _worker(number: int, logs: Sequence[LogRef], work: Work, spool: Path, taken:
 
 def _write_failure(spool: Path, number: int, exit_code: int, message: str) -> None:
     """On a full disk the message may not find room; that the worker failed is told by its exit code then."""
-    failed = spool / f"{number}.failure"
+    draft = spool / f"{number}.failing"
     try:
-        failed.write_bytes(msgspec.json.encode(_Failure(exit_code, message)))
+        draft.write_bytes(msgspec.json.encode(_Failure(exit_code, message)))
+        # The parent looks for this name meanwhile, and ends the worker that it finds.
+        draft.replace(draft.with_suffix(".failure"))
     except OSError:
-        failed.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         sys.exit(1)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from replay import pool
 from replay.logref import LogRef
-from replay.pool import Emit, Handler, each_log
+from replay.pool import Emit, Handler, each_log, emitted
 from schemas.errors import WorkError
 
 LOGS = [LogRef(Path("c/runs"), f"case-r{number}-c.jsonl.zst") for number in range(200)]
@@ -75,6 +75,34 @@ def never_read(pipe: Path) -> None:
 def test_a_killed_worker_ends_the_work_although_the_others_wait_forever(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="ended with -9"):
         each_log(LOGS, OneDies(tmp_path / "first"), tmp_path, jobs=2)
+
+
+class FailsSlowly(msgspec.Struct, frozen=True):
+    """Fails, and notes down whether the parent could find that while half of it is written."""
+
+    spool: Path
+
+    def open(self) -> Handler:
+        """The handler of one log."""
+        write = Path.write_bytes
+
+        def in_halves(path: Path, data: bytes) -> int:
+            write(path, data[: len(data) // 2])
+            found = str(path.with_suffix(".failure").exists())
+            write(self.spool / f"{os.getpid()}.seen", found.encode())
+            return write(path, data)
+
+        def handle(log: LogRef, emit: Emit) -> None:
+            Path.write_bytes = in_halves  # type: ignore[method-assign, assignment]
+            raise WorkError("the disk is gone")
+
+        return handle
+
+
+def test_a_failure_is_there_for_the_parent_only_when_it_is_whole(tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match="the disk is gone"):
+        each_log(LOGS, FailsSlowly(tmp_path), tmp_path, jobs=2)
+    assert {file.read_text() for file in emitted(tmp_path, "seen")} == {"False"}
 
 
 @pytest.mark.parametrize(("start", "work"), [("fork", "Waits"), ("spawn", "Waits"), ("spawn", "BeginsSlowly")])
