@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 _MAX_DEPTH = 64
+_KEPT_CHARS = 64 << 10
 _KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s"'\[\]{}#&*!|>%@`,-][^:]*?|-[^\s:][^:]*?):(?: +(.*))?$""")
 _PATH_KEY = re.compile(r"""([^\s"'\[\]{}#&*!|>%@`,-]\S*):(?: +(.*))?$""")
 _BLOCK = re.compile(r"[|>]([+-]?[1-9]?|[1-9][+-]?)\s*$")
@@ -50,9 +51,12 @@ class _Lines(msgspec.Struct):
     at: int = 0
 
 
-@lru_cache(maxsize=64)
 def read_structured(text: str) -> Any:
-    """The value of a structured result, or None if it is not one."""
+    """The value of a structured result, or None if it is not one. Small ones are kept: every location asks again."""
+    return _kept(text) if len(text) <= _KEPT_CHARS else _read(text)
+
+
+def _read(text: str) -> Any:
     stripped = text.lstrip()
     if stripped.startswith(("{", "[")):
         try:
@@ -65,6 +69,9 @@ def read_structured(text: str) -> Any:
     if lines.at >= len(lines.rows):
         return None
     return _top(lines)
+
+
+_kept = lru_cache(maxsize=64)(_read)
 
 
 def fields_met(value: Any, fields: Mapping[str, Any]) -> bool:

@@ -1,5 +1,6 @@
 """The reader of structured results, with a real YAML library as the oracle."""
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -54,6 +55,15 @@ def test_json_is_read_too_and_prose_is_not_structured() -> None:
     assert read_structured("{not json") is None
     assert read_structured("just a sentence") is None
     assert read_structured("") is None
+
+
+def test_large_results_are_not_held_once_they_are_read() -> None:
+    tracemalloc.start()
+    for number in range(4):
+        assert set(read_structured(f"a: {number}" + "x" * (1 << 20))) == {"a"}
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 1 << 20
 
 
 @pytest.mark.parametrize(
