@@ -1,5 +1,6 @@
 """Files that must be whole on disk before anything relies on them, and the lock that keeps others out."""
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -8,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from schemas.errors import UsageError, WorkError
+
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @contextmanager
@@ -28,19 +31,27 @@ def locked(directory: Path) -> Iterator[None]:
             f"{directory}: another process records into it, seals it or recovers it; wait until it is done"
         ) from None
     except OSError as error:
+        way_out = "make it writable" if error.errno in _FORBIDDEN else "free space"
         where = error.filename or directory
-        raise WorkError(f"{where}: {error.strerror}; nothing that was recorded is lost, free space and retry") from None
+        raise WorkError(f"{where}: {error.strerror}; nothing that was recorded is lost, {way_out} and retry") from None
     finally:
         os.close(handle)
 
 
 def write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file durably, replacing one of that name. Its name is not durable before `sync`."""
-    with path.open("wb") as file:
-        for piece in pieces:
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
+    """Write a file durably, replacing one of that name. Its name is not durable before `sync`.
+
+    An `OSError` names the file.
+    """
+    try:
+        with path.open("wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def sync(directory: Path) -> None:

@@ -7,27 +7,28 @@ or interrupted can be recorded again with `korvid-rec run --resume`.
 
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
-from replay.logref import as_ref
+from replay.logref import as_ref, sealed_ref
 from replay.reader import lines_of, whole_lines
 from replay.scratch import INDEX_PREFIX, remove_abandoned
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
-from replay.seal.packing import log_pieces, raw_sha256
-from replay.seal.salvage import Found, Gap, as_indexed, believed, gaps, runs_in, trusted_index
+from replay.seal.packing import holds_lines, log_pieces
+from replay.seal.salvage import Found, Gap, believed, gaps, runs_in, trusted_index
+from replay.seal.sealing import SUMS_WAY_OUT, expect_run, finish
 from replay.seal.sealing import TEMPORARY as SEAL_FILES
-from replay.seal.sealing import finish
-from replay.seal.sums import FOLDERS
-from replay.sealed import is_sealed
+from replay.seal.sums import FOLDERS, check_sums
+from replay.sealed import is_sealed, manifest_campaign_id
 from replay.verify import RunCheck, verify_run
 from schemas.digest import sha256_hex
-from schemas.errors import UsageError
-from schemas.sealed import EVENTS, INDEX, SUMS
+from schemas.errors import LogError, UsageError
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, decode_index
 from schemas.words import counted
 
 TORN, CORRUPT, DAMAGED = "torn", "corrupt", "damaged"
@@ -50,6 +51,10 @@ class Loss(msgspec.Struct, frozen=True, kw_only=True):
     kept_as: str | None = None
 
 
+class _Start(msgspec.Struct):
+    campaign_id: str
+
+
 class Recovered(msgspec.Struct, frozen=True, kw_only=True):
     """What a recovery came to: `losses` in the order in which they were met; empty if the campaign was clean."""
 
@@ -62,20 +67,46 @@ class Recovered(msgspec.Struct, frozen=True, kw_only=True):
 def recover(directory: Path) -> Recovered:
     """Make the campaign in `directory` clean.
 
-    Raises `UsageError` if there is none or somebody works on it, `WorkError` if it cannot be written; a recovery that
-    was killed can be started again.
+    Raises `UsageError` if there is none or somebody works on it, `LogError` if its manifest is damaged or another
+    campaign's, `WorkError` if it cannot be written; a recovery that was killed can be started again.
     """
     if not is_campaign(directory):
         raise UsageError(f"{directory}: not a campaign; give the directory that holds {RUNS}/ or {EVENTS}")
     with disk.locked(directory):
+        _expect_own_manifest(directory)
         losses = [*_temporaries(directory), *_sealed(directory)]
         if not is_sealed(directory):
+            _expect_own_manifest(directory)
             for path in run_logs(directory):
                 losses += _log(path)
         disk.sync(directory)
         index = trusted_index(directory)
         count = len(run_logs(directory)) if index is None else index.run_count
         return Recovered(campaign=str(directory), sealed=index is not None, runs=count, losses=tuple(losses))
+
+
+def _expect_own_manifest(directory: Path) -> None:
+    """Raises `LogError` if the manifest does not read or is of another campaign: all logs would look foreign then."""
+    try:
+        named = manifest_campaign_id(directory)
+    except LogError as error:
+        raise LogError(f"{error}, or move it away: recover does without one") from None
+    found = set(_campaign_ids(directory)) if named is not None else set()
+    if found and named not in found:
+        raise LogError(
+            f"{directory / MANIFEST}: is of campaign {named}, what is recorded here is of {', '.join(sorted(found))}; "
+            "restore the right one from a copy, or move it away: recover does without one"
+        )
+
+
+def _campaign_ids(directory: Path) -> Iterator[str]:
+    """The campaigns that a readable index and the logs in files say they are of."""
+    if is_sealed(directory):
+        with suppress(LogError):
+            yield decode_index((directory / INDEX).read_bytes(), INDEX).campaign_id
+    for path in run_logs(directory):
+        with suppress(LogError, msgspec.DecodeError, StopIteration):
+            yield msgspec.json.decode(next(whole_lines(path)), type=_Start).campaign_id
 
 
 def _temporaries(directory: Path) -> Iterator[Loss]:
@@ -104,16 +135,17 @@ def _sealed(directory: Path) -> Iterator[Loss]:
         yield Loss(file=EVENTS, kind="damaged", done="the file is gone, all its runs are lost", kept_as=kept.name)
         return
     events, index = directory / EVENTS, trusted_index(directory)
-    places = [found.place for found in believed(events, index) if found.place is not None]
-    missing = gaps(events, places, index)
-    if index is not None and not missing and as_indexed(places, index):
+    if index is not None and _holds(events, index):
         yield from _unfinished(directory)
         return
+    places = [found.place for found in believed(events, index) if found.place is not None]
+    missing = gaps(events, places, index)
     if not is_sealed(directory) and not missing and _all_in_files(directory, believed(events, None)):
         events.unlink()
         yield Loss(file=EVENTS, kind="unfinished", done="removed: a seal ended before its index was there")
         return
-    saved = _save(directory, believed(events, index))
+    saved: list[str] = []
+    yield from _save(directory, believed(events, index), saved)
     for gap in missing:
         yield Loss(
             file=EVENTS,
@@ -133,12 +165,24 @@ def _sealed(directory: Path) -> Iterator[Loss]:
     disk.remove((directory / SUMS,))
 
 
+def _holds(events: Path, index: SealedIndex) -> bool:
+    """Whether the sealed file is what its index says: no byte more, and each run."""
+    if events.stat().st_size != index.bytes:
+        return False
+    try:
+        for frame, run in index.runs():
+            expect_run(sealed_ref(events, frame, run), run)
+    except LogError:
+        return False
+    return True
+
+
 def _all_in_files(directory: Path, frames: Iterator[Found]) -> bool:
     """Whether every run of these frames lies in a file of its own with the same lines."""
     for frame in frames:
         for run in runs_in(frame):
             path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
-            if not path.is_file() or raw_sha256(path) != sha256_hex(run.raw):
+            if not path.is_file() or not holds_lines(path, sha256_hex(run.raw)):
                 return False
     return True
 
@@ -154,25 +198,38 @@ def _told(gap: Gap, saved: list[str]) -> str:
 
 
 def _unfinished(directory: Path) -> Iterator[Loss]:
+    """The last step of a seal, if that is missing: not over files that have changed, which it would take as right."""
+    problems = list(check_sums(directory))
+    for problem in problems:
+        yield Loss(file=problem.file, kind="damaged", done=f"left as it is: {problem.reason}; {SUMS_WAY_OUT}")
+    if problems:
+        return
     left = [path.name for path in run_logs(directory)]
     if left or not (directory / SUMS).is_file():
         finish(directory)
         yield Loss(file=f"{RUNS}/", kind="unfinished", done=f"the seal was finished: {len(left)} sealed logs removed")
 
 
-def _save(directory: Path, frames: Iterator[Found]) -> list[str]:
-    """Write the runs of the frames that read into files of their own, where there are none."""
+def _save(directory: Path, frames: Iterator[Found], saved: list[str]) -> Iterator[Loss]:
+    """Write the runs of the frames that read into files of their own and add them to `saved`.
+
+    A file there that does not hold these lines is set aside: the sealed ones were checked when they were sealed.
+    """
     runs = directory / RUNS
     runs.mkdir(exist_ok=True)
-    saved = []
     for frame in frames:
         for run in runs_in(frame):
             path = runs / f"{run.run_id}{LOG_SUFFIX}"
-            if not path.exists():
+            there = path.exists()
+            if not there or not holds_lines(path, sha256_hex(run.raw)):
+                if there:
+                    kept = disk.aside(path, CORRUPT)
+                    disk.move(path, kept)
+                    done = "set aside: not the log that was sealed as this run, which lies here now"
+                    yield Loss(file=f"{RUNS}/{path.name}", kind="corrupt", done=done, kept_as=kept.name)
                 _replace(path, log_pieces(lines_of((run.raw,)), closed=True))
             saved.append(run.run_id)
     disk.sync(runs)
-    return saved
 
 
 def _log(path: Path) -> Iterator[Loss]:

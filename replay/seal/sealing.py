@@ -22,17 +22,18 @@ from replay.reader import whole_lines
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, leftovers, run_logs
 from replay.seal.packing import LEVEL, FrameWriter, Sizes, entry_of, grouped, original_of, raw_sha256
-from replay.seal.sums import write_sums
+from replay.seal.sums import check_sums, write_sums
 from replay.sealed import is_sealed, manifest_campaign_id, read_index
 from replay.verify import RunCheck, verify_run
 from schemas.errors import LogError, UsageError, WorkError
-from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, build_index, encode_index, run_id_problem
+from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, SealedRun, build_index, encode_index, run_id_problem
 
 TEMPORARY = tuple(f".seal.{name}" for name in (EVENTS, INDEX, SUMS))
 CHECKING, PACKING, COMPARING = "checking", "packing", "comparing"
 """What a seal does, in this order: each once over all runs."""
 Progress = Callable[[str, int], None]
 
+SUMS_WAY_OUT = f"restore it from a copy, or remove {SUMS} to take everything as it is"
 _NAMED = 8
 """How many refused runs a message names."""
 
@@ -77,6 +78,8 @@ def seal(directory: Path, *, level: int = LEVEL, progress: Progress = lambda *_:
         if is_sealed(directory):
             index = read_index(directory)
             _refuse_unsealed(directory, index)
+            for problem in check_sums(directory):
+                raise LogError(f"{directory / problem.file}: {problem.reason}; {SUMS_WAY_OUT}")
             return _finish(directory, index, already=True)
         runs = _checked(directory, progress)
         try:
@@ -136,6 +139,18 @@ def _sizes(log: LogRef, check: RunCheck) -> tuple[_Start, Sizes]:
     original = original_of(log, complete=complete)
     entry = entry_of(log.run_id, check.raw_bytes, original, complete=complete)
     return start, Sizes(log, entry, check.sha256, original.file_sha256, original.file_bytes)
+
+
+def expect_run(log: LogRef, run: SealedRun) -> None:
+    """Raises `LogError` if a sealed run does not verify as what the index says of it."""
+    check = verify_run(log)
+    if check.state == "corrupt":
+        raise LogError(f"{log}: {check.detail}; look at all of them with korvid-replay verify")
+    if check.raw_bytes != run.length or (check.status is not None) != (run.state == "complete"):
+        raise LogError(
+            f"{log}: is {check.state} after {check.raw_bytes} bytes, {INDEX} says {run.state} after {run.length}; "
+            "set the index aside with korvid-replay recover"
+        )
 
 
 def _write(directory: Path, runs: list[Sizes], level: int, progress: Progress) -> SealedIndex:
@@ -205,10 +220,10 @@ def _finish(directory: Path, index: SealedIndex, *, already: bool) -> Sealed:
 
 
 def _remove_empty(runs: Path) -> tuple[str, ...]:
-    """Remove the directory of the logs if nothing is left in it; else the names of what is."""
+    """Remove the directory of the logs if nothing is left in it; else the names of what is. A link to one stays."""
     if not runs.is_dir():
         return ()
     left = tuple(sorted(path.name for path in runs.iterdir()))
-    if not left:
+    if not left and not runs.is_symlink():
         runs.rmdir()
     return left

@@ -15,6 +15,7 @@ from replay.reader import whole_lines
 from replay.seal import disk
 from replay.seal.leftovers import UNSEAL_FILE
 from replay.seal.packing import expect_same_lines, log_pieces
+from replay.seal.sealing import expect_run
 from replay.sealed import is_sealed, read_index
 from schemas.errors import UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS, Frame, SealedRun, files_digest
@@ -42,8 +43,8 @@ class Unsealed(msgspec.Struct, frozen=True, kw_only=True):
 def unseal(directory: Path, *, progress: Progress = lambda _: None) -> Unsealed:
     """Give the campaign in `directory` its log files back. `progress` is told how many runs are written.
 
-    Raises `UsageError` if it is not sealed or somebody works on it, `LogError` if the seal does not hold or a file in
-    `runs/` is another log of a sealed run; the campaign stays sealed then.
+    Raises `UsageError` if it is not sealed or somebody works on it, `LogError` if a run is not what the index says or a
+    file in `runs/` is another log of a sealed run; the campaign stays sealed then.
     """
     if not is_sealed(directory):
         raise UsageError(f"{directory}: not a sealed campaign: it has no {INDEX}")
@@ -76,7 +77,9 @@ def _restored(directory: Path, frame: Frame, recompressed: list[str], tails: lis
     ordinary: dict[str, str] = {}
     for run in frame.runs:
         path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
-        made = _restore(sealed_ref(directory / EVENTS, frame, run), run, path)
+        log = sealed_ref(directory / EVENTS, frame, run)
+        expect_run(log, run)
+        made = _restore(log, run, path)
         if run.ordinary:
             ordinary[run.run_id] = made
         elif not made.startswith(run.file_sha256):

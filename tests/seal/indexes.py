@@ -29,3 +29,12 @@ def in_format(index: SealedIndex, version: int) -> bytes:
 def rewrite(directory: Path, version: int) -> None:
     """Give a sealed campaign an index of that format."""
     (directory / INDEX).write_bytes(in_format(read_index(directory), version))
+
+
+def forge_lengths(directory: Path) -> None:
+    """Let the index of a sealed campaign give ten bytes of the first frame's first run to its second."""
+    path = directory / INDEX
+    written = msgspec.json.decode(path.read_bytes())
+    lengths = written["frames"][0][4]
+    lengths[0], lengths[1] = lengths[0] - 10, lengths[1] + 10
+    path.write_bytes(rechained(msgspec.json.encode(written) + b"\n"))

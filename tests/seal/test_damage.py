@@ -2,8 +2,11 @@
 
 import hashlib
 import json
+import os
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,14 +19,17 @@ from replay import fold as fold_module
 from replay.campaigns import campaign_directories, find_run, logs_in, run_files
 from replay.listing import rows
 from replay.reader import RunReader
+from replay.seal import disk
 from replay.seal.sealing import seal
+from replay.seal.unsealing import unseal
 from replay.sealed import read_index
 from replay.sound import read_sound
 from replay.sql.scan import scan
 from replay.verify import RunCheck, verify
-from schemas.errors import LogError, UsageError
+from schemas.errors import LogError, UsageError, WorkError
 from schemas.sealed import MAX_RUN_ID_BYTES, Frame, SealedIndex, build_index, encode_index
-from tests.seal.campaigns import campaign, raw
+from tests.seal.campaigns import campaign, files, raw
+from tests.seal.indexes import forge_lengths
 
 EVENTS, INDEX = "events.jsonl.zst", "events.index.json"
 
@@ -46,6 +52,17 @@ def readings(directory: Path) -> dict[str, str]:
 
 def complaints(directory: Path) -> list[str]:
     return [check.describe() for check in verify(directory) if check.state == "corrupt"]
+
+
+def test_a_file_with_letters_in_its_name_is_verified_under_any_locale(plain: Path) -> None:
+    (plain / "grades").mkdir()
+    (plain / "grades" / "größe.txt").write_bytes(b"x")
+    seal(plain, level=3)
+    environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    command = [sys.executable, "-c", "from replay.cli import main; main()", "verify", str(plain)]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert b"SHA256SUMS" not in done.stdout + done.stderr
+    assert done.returncode == 0
 
 
 def test_a_flipped_bit_anywhere_is_found_and_never_read_as_content(sealed: Path) -> None:
@@ -260,3 +277,36 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(sealed: Path) -> N
     assert find_run(sealed, "pod-down-r1").run_id == "pod-down-r1-abc"
     with pytest.raises(UsageError, match="no run 'nothing'"):
         find_run(sealed, "nothing")
+
+
+def test_a_campaign_whose_index_cuts_runs_in_the_wrong_place_stays_sealed(sealed: Path) -> None:
+    forge_lengths(sealed)
+    before = files(sealed)
+    with pytest.raises(LogError, match="korvid-replay verify"):
+        unseal(sealed)
+    assert files(sealed) == before
+
+
+def test_who_may_not_write_is_not_told_to_free_space(plain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(plain / ".seal.events"))
+
+    monkeypatch.setattr(disk, "write", refuse)
+    with pytest.raises(WorkError, match=r"\.seal\.events: Permission denied; .*make it writable and retry"):
+        seal(plain)
+
+
+def test_a_full_disk_is_told_with_the_file_that_did_not_fit(plain: Path) -> None:
+    limited = "import resource, sys; from pathlib import Path; from replay.seal.sealing import seal\n"
+    limited += "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, -1)); seal(Path(sys.argv[1]))"
+    done = subprocess.run([sys.executable, "-c", limited, str(plain)], capture_output=True, text=True, check=False)
+    assert (
+        f"{plain}/.seal.events.jsonl.zst: File too large; nothing that was recorded is lost, free space" in done.stderr
+    )
+
+
+def test_logs_that_lie_behind_a_link_are_sealed_and_the_link_stays(plain: Path, tmp_path: Path) -> None:
+    (plain / "runs").rename(tmp_path / "elsewhere")
+    (plain / "runs").symlink_to(tmp_path / "elsewhere")
+    assert seal(plain, level=3).left == ()
+    assert len(logs_in(plain)) == 8

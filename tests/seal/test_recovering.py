@@ -9,13 +9,15 @@ import zstandard
 from recorder.plan import is_recorded
 from replay.campaigns import logs_in
 from replay.reader import read_all
+from replay.seal import salvage
 from replay.seal.recovering import recover
 from replay.seal.sealing import seal
 from replay.seal.unsealing import unseal
 from replay.sealed import read_index
 from replay.verify import verify
-from schemas.errors import UsageError
+from schemas.errors import LogError, UsageError
 from tests.seal.campaigns import files, raw
+from tests.seal.indexes import forge_lengths
 
 EVENTS, INDEX = "events.jsonl.zst", "events.index.json"
 
@@ -170,3 +172,75 @@ def test_a_sealed_file_that_is_gone_is_told(sealed: Path) -> None:
 def test_a_directory_that_is_no_campaign_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="not a campaign"):
         recover(tmp_path)
+
+
+@pytest.mark.parametrize("state", ["plain", "sealed"])
+@pytest.mark.parametrize("damage", [b"", b"[1,2]", b'{"campaign_id":"\xff"}', b'{"campaign_id":"other"}'])
+def test_a_wrong_manifest_is_named_and_no_log_is_touched(
+    state: str, damage: bytes, request: pytest.FixtureRequest
+) -> None:
+    directory: Path = request.getfixturevalue(state)
+    before = files(directory)
+    (directory / "campaign.json").write_bytes(damage)
+    with pytest.raises(LogError, match=r"campaign\.json: .*move it away"):
+        recover(directory)
+    assert {**files(directory), "campaign.json": before["campaign.json"]} == before
+    (directory / "campaign.json").unlink()
+    recover(directory)
+    assert len(logs_in(directory)) == 8
+
+
+def test_a_log_that_lies_in_the_place_of_a_sealed_run_gives_way_to_it(sealed: Path, plain: Path) -> None:
+    whole = {log.run_id: read_all(log)[0] for log in logs_in(sealed)}
+    (sealed / INDEX).write_bytes(b"{}")
+    runs = sealed / "runs"
+    runs.mkdir()
+    torn, flipped = (plain / "runs" / f"{name}-abc.jsonl.zst" for name in ("api-1-r1", "api-10-r1"))
+    (runs / torn.name).write_bytes(torn.read_bytes()[:400])
+    data = bytearray(flipped.read_bytes())
+    data[len(data) // 2] ^= 1
+    (runs / flipped.name).write_bytes(data)
+    losses = {loss.file: loss for loss in recover(sealed).losses}
+    assert {name for name, loss in losses.items() if loss.kind == "corrupt"} == {
+        f"runs/{torn.name}",
+        f"runs/{flipped.name}",
+    }
+    assert (runs / f"{flipped.name}.corrupt").read_bytes() == data
+    assert {log.run_id: read_all(log)[0] for log in logs_in(sealed)} == whole
+
+
+def test_a_damaged_log_beside_what_a_killed_seal_left_comes_back_from_there(sealed: Path, plain: Path) -> None:
+    whole = {log.run_id: read_all(log)[0] for log in logs_in(sealed)}
+    shutil.copy(sealed / EVENTS, plain / EVENTS)
+    path = plain / "runs" / "api-10-r1-abc.jsonl.zst"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    losses = {loss.file: loss.kind for loss in recover(plain).losses}
+    assert losses[f"runs/{path.name}"] == "corrupt"
+    assert {log.run_id: read_all(log)[0] for log in logs_in(plain)} == whole
+
+
+def test_an_index_that_cuts_runs_in_the_wrong_place_is_set_aside(sealed: Path) -> None:
+    whole = {log.run_id: read_all(log)[0] for log in logs_in(sealed)}
+    forge_lengths(sealed)
+    assert by_file(sealed) == {INDEX: "damaged", EVENTS: "damaged"}
+    assert {log.run_id: read_all(log)[0] for log in logs_in(sealed)} == whole
+
+
+def test_a_file_of_a_sealed_campaign_that_changed_is_told_and_left(sealed: Path) -> None:
+    (sealed / "campaign.json").write_bytes((sealed / "campaign.json").read_bytes() + b" ")
+    before = files(sealed)
+    (loss,) = recover(sealed).losses
+    assert (loss.file, loss.kind) == ("campaign.json", "damaged")
+    assert "restore it from a copy, or remove SHA256SUMS" in loss.done
+    assert files(sealed) == before
+
+
+def test_a_sealed_campaign_is_judged_by_its_index_however_large_its_frames(
+    sealed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(salvage, "_MAX_RAW", 1000)
+    before = files(sealed)
+    assert recover(sealed).losses == ()
+    assert files(sealed) == before

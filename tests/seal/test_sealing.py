@@ -156,6 +156,11 @@ def test_the_sums_name_grades_and_stay_true_when_more_are_added(plain: Path) -> 
     (plain / "grades" / "a.parquet").write_bytes(b"other")
     wrong = [check.describe() for check in verify(plain) if check.state == "corrupt"]
     assert [text[:21] for text in wrong] == ["grades/a.parquet: has"]
+    changed = files(plain)
+    with pytest.raises(LogError, match=r"a\.parquet: has SHA-256 .*restore it from a copy, or remove SHA256SUMS"):
+        seal(plain)
+    assert files(plain) == changed
+    (plain / "SHA256SUMS").unlink()
     assert seal(plain).already
     assert "grades/b.parquet" in (plain / "SHA256SUMS").read_text()
 
