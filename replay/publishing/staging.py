@@ -164,7 +164,7 @@ def write_sums(stage: Path) -> None:
         if not name.isprintable() or "\\" in name:
             raise UsageError(f"{stage.name}: the file name {name!r} does not fit into {SUMS}; rename it")
         lines.append(f"{disk.file_sha256(path)}  {name}\n")
-    (stage / SUMS).write_text("".join(sorted(lines, key=lambda line: line[66:])))
+    (stage / SUMS).write_text("".join(sorted(lines, key=lambda line: line[66:])), encoding="utf-8")
 
 
 def files_of(directory: Path) -> list[Path]:

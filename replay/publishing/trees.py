@@ -105,9 +105,9 @@ def _place(git: Git, campaigns: dict[str, Entry], one: Staged, tree: str) -> tup
 def refuse_other(git: Git, published: Entry, one: Staged) -> None:
     """Raises `WorkError` if a published directory is not this one, but for what a newer build may render otherwise."""
     held = git.entries(published.sha).get(SUMS)
-    there = set(git.blob(held.sha).decode(errors="replace").splitlines()) if held else set()
-    here = set((one.directory / SUMS).read_text().splitlines())
-    differing = {line[66:] for line in there ^ here} - _DERIVED
+    there = set(git.blob(held.sha).splitlines()) if held else set()
+    here = set((one.directory / SUMS).read_bytes().splitlines())
+    differing = {line[66:].decode(errors="replace") for line in there ^ here} - _DERIVED
     if differing or held is None:
         where = f"{CAMPAIGNS}/{published.name}"
         raise WorkError(

@@ -1,5 +1,6 @@
-"""SHA256SUMS: the digests of what a sealed campaign publishes, in the format of `sha256sum`."""
+"""SHA256SUMS: the digests of what a sealed campaign publishes, in the format of `sha256sum`: names are bytes there."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,19 +43,19 @@ def write_sums(directory: Path, target: Path, *, renamed: dict[Path, Path]) -> N
             raise UsageError(f"{directory}: the file name {name!r} does not fit into {SUMS}; rename it")
     digests = [file_sha256(source) for source in paths.values()]
     lines = sorted(zip(names, digests, strict=True))
-    write(target, (f"{digest}  {name}\n".encode() for name, digest in lines))
+    write(target, (os.fsencode(f"{digest}  {name}\n") for name, digest in lines))
 
 
 def check_sums(directory: Path) -> Iterator[SumProblem]:
     """What of SHA256SUMS does not hold. Its absence is no problem, nor are files it does not name (later grades)."""
     try:
-        text = (directory / SUMS).read_text()
+        lines = (directory / SUMS).read_bytes().splitlines()
     except FileNotFoundError:
         return
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         yield SumProblem(SUMS, f"cannot be read: {error}")
         return
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(map(os.fsdecode, lines), 1):
         digest, name = line[:_DIGEST_CHARS], line[_DIGEST_CHARS + 2 :]
         if line[_DIGEST_CHARS : _DIGEST_CHARS + 2] != "  " or not _is_below(name):
             yield SumProblem(SUMS, f"line {number} is not a digest and the name of a file of the campaign")
