@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from replay.markdown import escaped
 from schemas.errors import LogError
 from schemas.publication import CAMPAIGNS, RESULTS, SCOREBOARD_MD, Publication
 from schemas.words import counted
@@ -88,10 +89,10 @@ def row(name: str, publication: Publication, sums_sha256: str) -> str:
     grades = publication.grades
     cells = (
         f"[{name}]({CAMPAIGNS}/{name}/{SCOREBOARD_MD})",
-        _cell(who) + (f" ({_cell(publication.arm)})" if publication.arm else ""),
+        escaped(who) + (f" ({escaped(publication.arm)})" if publication.arm else ""),
         f"{publication.runs} of {planned}",
-        f"{grades.passed} of {grades.graded} ({_cell(grades.grader)})",
-        _cell("; ".join(_validity(publication))),
+        f"{grades.passed} of {grades.graded} ({escaped(grades.grader)})",
+        escaped("; ".join(_validity(publication))),
         f"`{sums_sha256}`",
     )
     return f"| {' | '.join(cells)} |"
@@ -113,11 +114,3 @@ def _validity(publication: Publication) -> Iterator[str]:
             yield f"{counted(redaction.moved_verdicts, 'verdict')} moved by the redaction"
     if publication.supersedes is not None:
         yield f"supersedes {CAMPAIGNS}/{publication.supersedes}"
-
-
-def _cell(text: str) -> str:
-    """A text that can neither end its cell nor start markup."""
-    flat = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")
-    for mark in "`*_[]<>":
-        flat = flat.replace(mark, f"\\{mark}")
-    return flat

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from replay.markdown import escaped
 from replay.scoreboard.model import Board
 from replay.scoreboard.tables import Table, headline, tables
 
@@ -9,10 +10,10 @@ from replay.scoreboard.tables import Table, headline, tables
 def markdown(board: Board) -> str:
     """The whole board: a sentence, what to know before comparing, and every table."""
     lines = ["# Scoreboard", "", headline(board), ""]
-    lines += [f"- {_text(note)}" for note in board.notes]
+    lines += [f"- {escaped(note)}" for note in board.notes]
     lines += [""] if board.notes else []
     for table in tables(board):
-        lines += [f"## {table.title}", "", *_rows(table), "", _text(table.caption), ""]
+        lines += [f"## {table.title}", "", *_rows(table), "", escaped(table.caption), ""]
     return "\n".join(lines)
 
 
@@ -24,12 +25,4 @@ def _rows(table: Table) -> Iterator[str]:
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    return "| " + " | ".join(_text(cell) or " " for cell in cells) + " |"
-
-
-def _text(cell: str) -> str:
-    """A cell that can neither end its row nor start markup of its own."""
-    flat = " ".join(cell.split()).replace("\\", "\\\\").replace("|", "\\|")
-    for mark in "`*_[]<>":
-        flat = flat.replace(mark, "\\" + mark)
-    return flat
+    return "| " + " | ".join(escaped(cell) or " " for cell in cells) + " |"
