@@ -1,6 +1,7 @@
 """SHA256SUMS: the digests of what a sealed campaign publishes, in the format of `sha256sum`: names are bytes there."""
 
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,18 +56,27 @@ def check_sums(directory: Path) -> Iterator[SumProblem]:
     except OSError as error:
         yield SumProblem(SUMS, f"cannot be read: {error}")
         return
+    seen: set[str] = set()
     for number, line in enumerate(map(os.fsdecode, lines), 1):
         digest, name = line[:_DIGEST_CHARS], line[_DIGEST_CHARS + 2 :]
-        if line[_DIGEST_CHARS : _DIGEST_CHARS + 2] != "  " or not _is_below(name):
-            yield SumProblem(SUMS, f"line {number} is not a digest and the name of a file of the campaign")
+        if line[_DIGEST_CHARS : _DIGEST_CHARS + 2] != "  " or not _is_below(name) or name in seen:
+            yield SumProblem(SUMS, f"line {number} is not a digest and the name of another file of the campaign")
             continue
-        try:
-            found = file_sha256(directory / name)
-        except OSError as error:
-            yield SumProblem(name, f"{SUMS} names it and it cannot be read: {error.strerror}")
-            continue
-        if found != digest:
-            yield SumProblem(name, f"has SHA-256 {found}, {SUMS} says {digest}")
+        seen.add(name)
+        problem = _differs(directory / name, digest)
+        if problem is not None:
+            yield SumProblem(name, problem)
+
+
+def _differs(path: Path, digest: str) -> str | None:
+    """Why a file is not the one with this digest, or None. A pipe or a device, which may have no end, is not read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return f"{SUMS} names it and it is no regular file"
+        found = file_sha256(path)
+    except OSError as error:
+        return f"{SUMS} names it and it cannot be read: {error.strerror}"
+    return None if found == digest else f"has SHA-256 {found}, {SUMS} says {digest}"
 
 
 def _is_below(name: str) -> bool:

@@ -310,3 +310,16 @@ def test_logs_that_lie_behind_a_link_are_sealed_and_the_link_stays(plain: Path, 
     (plain / "runs").symlink_to(tmp_path / "elsewhere")
     assert seal(plain, level=3).left == ()
     assert len(logs_in(plain)) == 8
+
+
+def test_sums_that_name_a_device_a_pipe_or_a_file_twice_are_told_and_not_read(sealed: Path) -> None:
+    (sealed / "grades").mkdir()
+    (sealed / "grades" / "endless").symlink_to("/dev/zero")
+    os.mkfifo(sealed / "grades" / "pipe")
+    sums = sealed / "SHA256SUMS"
+    lines = sums.read_text().splitlines()
+    more = [f"{'0' * 64}  grades/{name}" for name in ("endless", "pipe")]
+    sums.write_text("".join(f"{line}\n" for line in [*lines, *more, lines[0]]))
+    told = [check.describe() for check in verify(sealed) if not isinstance(check, RunCheck)]
+    assert [text.count("no regular file") for text in told] == [1, 1, 0]
+    assert "line 6 is not a digest and the name of another file" in told[2]
