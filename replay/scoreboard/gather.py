@@ -14,6 +14,7 @@ from grading.statistics import Comparison, compare_all, supported_order
 from replay.scoreboard.model import Board, FlipCount, Row
 from replay.scoreboard.rows import MODEL_AGENT, Key, Record, key_of, row_of
 from replay.sql.load import Progress
+from replay.sql.quoting import quoted
 from replay.sql.session import Note, Session
 from replay.sql.sources import shared_run_ids
 from schemas.errors import UsageError
@@ -90,16 +91,12 @@ def _flips(grader: str, choice: Choice) -> str:
 
 
 def _condition(grader: str, choice: Choice, alias: str = "g.") -> str:
-    parts = [f"{alias}grader = {_text(grader)}"]
+    parts = [f"{alias}grader = {quoted(grader)}"]
     if choice.version is not None:
         parts.append(f"{alias}version = {choice.version}")
     if choice.rubric is not None:
-        parts.append(f"{alias}rubric = {_text(choice.rubric)}")
+        parts.append(f"{alias}rubric = {quoted(choice.rubric)}")
     return " AND ".join(parts)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _grader(session: Session, choice: Choice, paths: Sequence[Path]) -> str:

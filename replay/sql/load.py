@@ -16,6 +16,7 @@ import duckdb
 import msgspec
 
 from replay.logref import LogRef
+from replay.sql.quoting import quoted
 from replay.sql.scan import Scanned, scan
 from replay.sql.tables import columns_of, declaration
 from replay.unicode import encode_json
@@ -128,10 +129,10 @@ class _Spool:
         if not self._longest[table]:
             return
         columns = columns_of(table)
-        declared = ", ".join(f"{_text(column.name)}: {_text(column.type)}" for column in columns)
+        declared = ", ".join(f"{quoted(column.name)}: {quoted(column.type)}" for column in columns)
         names = ", ".join(f'"{column.name}"' for column in columns)
         connection.execute(
-            f"INSERT INTO store.{table} SELECT {names} FROM read_json({_text(str(self.path(table)))}, "
+            f"INSERT INTO store.{table} SELECT {names} FROM read_json({quoted(self.path(table))}, "
             f"format = 'newline_delimited', compression = 'none', columns = {{{declared}}}, "
             f"ignore_errors = {str(self._strict).lower()}, "
             f"maximum_object_size = {max(_MIN_OBJECT, 2 * self._longest[table])})"
@@ -142,10 +143,6 @@ def _place(log: Log) -> tuple[str, str]:
     """The campaign directory as it was named, and the file that holds a log below it."""
     directory = str(log.directory)
     return directory, f"{log.ref.folder}/{log.ref.file}".removeprefix(directory).lstrip("/")
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def stderr_progress() -> Progress | None:
