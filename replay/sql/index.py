@@ -16,6 +16,7 @@ import msgspec
 from replay.scratch import INDEX_PREFIX
 from replay.sealed import is_sealed
 from replay.sql.load import Log, Progress, create_store, load
+from replay.sql.quoting import quoted
 from replay.sql.sources import logs_of
 from replay.sql.tables import columns_of, declaration, log_tables
 from schemas.errors import WorkError
@@ -43,8 +44,8 @@ def build(campaign: Path, progress: Progress | None = None, *, again: bool = Fal
     logs = logs_of([campaign])
     if not again and is_fresh(campaign):
         return Built(path=str(target), runs=len(logs), bytes=target.stat().st_size, corrupt=0, rebuilt=False)
-    before = fingerprint(campaign)
     try:
+        before = fingerprint(campaign)
         with tempfile.TemporaryDirectory(prefix=INDEX_PREFIX, dir=campaign) as scratch:
             made = Path(scratch) / INDEX
             corrupt = _build(made, logs_of([campaign]), Path(scratch), before, progress)
@@ -72,9 +73,9 @@ def is_fresh(campaign: Path) -> bool:
     try:
         with duckdb.connect(str(path), read_only=True) as connection:
             rows = connection.execute("SELECT fingerprint FROM store.index_of").fetchall()
-    except duckdb.Error:
+        return rows == [(fingerprint(campaign),)]
+    except (duckdb.Error, OSError):
         return False
-    return rows == [(fingerprint(campaign),)]
 
 
 def fingerprint(campaign: Path) -> str:
@@ -92,8 +93,7 @@ def fingerprint(campaign: Path) -> str:
 def attach(connection: duckdb.DuckDBPyConnection, campaign: Path, number: int) -> str:
     """Attach the index of a campaign for reading. Gives the name of the attached database."""
     name = f"index_{number}"
-    path = str(campaign / INDEX).replace("'", "''")
-    connection.execute(f"ATTACH '{path}' AS {name} (READ_ONLY)")
+    connection.execute(f"ATTACH {quoted(campaign / INDEX)} AS {name} (READ_ONLY)")
     return name
 
 

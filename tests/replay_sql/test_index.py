@@ -53,6 +53,14 @@ def test_a_fresh_index_is_not_built_again_unless_asked(campaign: Path) -> None:
     assert build(campaign, again=True).rebuilt
 
 
+def test_a_log_that_vanishes_while_it_is_looked_at_makes_the_index_stale(campaign: Path) -> None:
+    build(campaign)
+    (campaign / "runs" / "case-r9-abc.jsonl.zst").symlink_to("gone")
+    assert not is_fresh(campaign)
+    with pytest.raises(WorkError, match=r"cannot build the index: .*No such file"):
+        build(campaign)
+
+
 def test_a_new_log_makes_the_index_stale(campaign: Path) -> None:
     build(campaign)
     whole_run(campaign, "case-r4-abc", repetition=4)
