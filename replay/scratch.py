@@ -36,12 +36,12 @@ def scratch_in(folder: Path, prefix: str = PREFIX) -> Iterator[Path]:
         os.close(handle)
 
 
-def remove_abandoned(folder: Path, prefix: str = PREFIX) -> list[Path]:
-    """Remove the directories in `folder` whose process is gone; which they were. Raises `OSError` if it cannot."""
-    if not any(folder.glob(f"{prefix}*")):
+def remove_abandoned(folder: Path) -> list[Path]:
+    """Remove what regrades left in `folder` whose process is gone; which they were. Raises `OSError` if it cannot."""
+    if not any(folder.glob(f"{PREFIX}*")):
         return []
     with _locked(folder):
-        return _remove_abandoned(folder, prefix)
+        return _remove_abandoned(folder, PREFIX)
 
 
 def _remove_abandoned(folder: Path, prefix: str) -> list[Path]:
