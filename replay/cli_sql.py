@@ -41,6 +41,7 @@ def sql(
     Views: campaigns, runs, cases, turns, messages, model_requests, model_responses, model_errors, tool_calls,
     tool_results, screen_actions, journal, grades, latest_grades, flips, scoreboard. `DESCRIBE runs` shows columns;
     docs/sql.md explains them and answers twenty questions. Statements only read: files and network are out of reach.
+    A CSV has texts as they were recorded: a spreadsheet runs those that begin with = + - @, so import them as text.
     """
     from replay.sql.load import stderr_progress
     from replay.sql.output import check_format, staging, write

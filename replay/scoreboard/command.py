@@ -1,6 +1,5 @@
 """What a person asks of the scoreboard, checked, and the board in the form that was asked for."""
 
-import os
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -9,7 +8,8 @@ import msgspec
 from replay import output
 from replay.scoreboard.gather import Choice
 from replay.scoreboard.model import Board
-from schemas.errors import UsageError, WorkError
+from replay.sql.output import replacing
+from schemas.errors import UsageError
 from schemas.grades import RubricChoice
 from schemas.words import counted
 
@@ -48,18 +48,11 @@ def render(board: Board, form: Format) -> bytes:
 
 
 def deliver(board: Board, form: Format, out: Path | None) -> None:
-    """Write the board to stdout, or whole and under its final name to `out`. Raises `WorkError`."""
+    """Write the board to stdout, or whole and under its final name to `out`. Raises as `replacing` does."""
     data = render(board, form)
     if out is None:
         output.print_bytes(data)
         return
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        try:
-            part.write_bytes(data)
-            os.replace(part, out)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise WorkError(f"--out {out}: cannot write it: {error.strerror}") from None
+    with replacing(out) as part:
+        part.write_bytes(data)
     output.print_note(f"{out}: {counted(len(board.rows), 'row')}, {counted(len(data), 'byte')}")

@@ -1,7 +1,8 @@
 """The rows of an answer as a table, JSON, CSV or Parquet.
 
 JSON is an array of objects; columns of type JSON are nested as JSON; what JSON cannot say (NaN, infinities) is null.
-In CSV NULL is empty and nested values are JSON text. A table is for eyes: long cells are clipped, control characters
+In CSV NULL is empty and nested values are JSON text; texts are as recorded, also one that a spreadsheet takes for a
+formula. A table is for eyes: long cells are clipped, control characters
 escaped. The other three are whole. Rows are fetched in batches, except for the table, which needs its widths.
 """
 
@@ -12,6 +13,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -55,21 +57,29 @@ def write(session: Session, statement: str, form: Format, out: Path | None = Non
             output.print_table(unique(answer.names), rows)
             return len(rows)
         return _copy(answer, form, output.print_bytes)
+    with replacing(out) as part:
+        if form == "parquet":
+            return session.write_parquet(statement, part)
+        answer = session.query(statement)
+        with part.open("wb") as file:
+            return _copy(answer, form, file.write)
+
+
+@contextmanager
+def replacing(out: Path) -> Iterator[Path]:
+    """The file to write in a `with` block, which is `out` once the block has ended well, and else is gone.
+
+    Raises `UsageError` if `out` has no place, and `WorkError` for an `OSError` in the block.
+    """
     part = staging(out)
     try:
         try:
-            if form == "parquet":
-                count = session.write_parquet(statement, part)
-            else:
-                answer = session.query(statement)
-                with part.open("wb") as file:
-                    count = _copy(answer, form, file.write)
+            yield part
             os.replace(part, out)
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        raise WorkError(f"{out}: cannot write it: {error.strerror}") from None
-    return count
+        raise WorkError(f"--out {out}: cannot write it: {error.strerror}") from None
 
 
 def staging(out: Path) -> Path:

@@ -152,9 +152,10 @@ def test_a_board_can_be_written_to_a_file(campaigns: Path, tmp_path: Path) -> No
 
 
 def test_a_file_that_cannot_be_written_is_named(campaigns: Path, tmp_path: Path) -> None:
-    result = run(campaigns, "--out", tmp_path / "nowhere" / "board.md")
-    assert isinstance(result.exception, WorkError)
-    assert "nowhere" in str(result.exception)
+    for place, error in ((tmp_path / "nowhere" / "board.md", UsageError), (tmp_path, WorkError)):
+        result = run(campaigns, "--out", place)
+        assert isinstance(result.exception, error)
+        assert f"--out {place}: " in str(result.exception)
 
 
 @pytest.mark.parametrize(
