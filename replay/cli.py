@@ -21,9 +21,9 @@ CampaignPath = Annotated[
 def verify(path: CampaignPath, as_json: JsonFlag = False) -> None:
     """Re-derive every digest: one line a run, complete, interrupted at byte N, or corrupt and why.
 
-    Of a sealed campaign also the files around the runs, each with a line if it is wrong. Of what was published or
-    fetched: every checksum, the frame chain, and the receipts, graded again and compared. Exit 1 if anything is
-    corrupt.
+    Also the grades with their receipts, and of a sealed campaign the files around the runs, each with a line if it is
+    wrong. Of what was published or fetched: every checksum, the frame chain, and the receipts, graded again and
+    compared. Exit 1 if anything is corrupt.
     """
     from replay.publishing.audit import audit, is_published
     from replay.verify import RunCheck

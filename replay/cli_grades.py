@@ -64,10 +64,11 @@ def regrade(
     could not be trusted or the grader failed on a run.
     """
     from replay.graders import load
-    from replay.regrade import NoneSelected, Options, campaigns
+    from replay.regrade import NoneSelected, Options
     from replay.regrade import regrade as regrade_one
+    from replay.sql.sources import campaigns_at
 
-    directories = campaigns(paths)
+    directories = campaigns_at(paths)
     loaded = load(grader)
     options = Options(rubric=rubric, pack=pack, where=where, jobs=jobs)
     done = []
@@ -104,9 +105,9 @@ def diff(
     Both are computed from the logs; nothing is stored.
     """
     from replay.diff import between, render
-    from replay.regrade import campaigns
+    from replay.sql.sources import campaigns_at
 
-    found = between(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
+    found = between(campaigns_at(paths), before, after, jobs=jobs, note=output.print_note)
     _show_compared(found, render(found), as_json=as_json)
 
 
@@ -119,9 +120,9 @@ def bisect(
 ) -> None:
     """For each verdict that differs between two versions, name the one change responsible, or the smallest set."""
     from replay.bisect import bisected, render
-    from replay.regrade import campaigns
+    from replay.sql.sources import campaigns_at
 
-    found = bisected(campaigns(paths), before, after, jobs=jobs, note=output.print_note)
+    found = bisected(campaigns_at(paths), before, after, jobs=jobs, note=output.print_note)
     _show_compared(found, render(found), as_json=as_json)
 
 

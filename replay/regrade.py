@@ -14,15 +14,16 @@ from typing import TypeVar
 
 import msgspec
 
-from replay.campaigns import MANIFEST, campaign_directories, run_files
+from replay.campaigns import MANIFEST, run_files
 from replay.graders import LoadedGrader
 from replay.grades import CurrentCase, GraderFailure
 from replay.guard import no_network
 from replay.logref import LogRef
 from replay.pool import Bar, each_log, emitted
+from replay.receipts import GRADES, stored_receipt
 from replay.seal.disk import file_sha256
 from replay.sorted_rows import SortedRows, sort_rows
-from replay.store import GRADES, GradeStore, Move, publish
+from replay.store import GradeStore, Move, publish
 from replay.work import BROKEN, CORRUPT, FLIP, ROW, UNSTARTED, CauseWork, Earlier, GradeWork, Moved, ref
 from schemas.cases import rubric_digest, stimulus_digest
 from schemas.errors import UsageError, WorkError
@@ -74,7 +75,7 @@ def regrade(directory: Path, grader: LoadedGrader, options: Options, note: Note 
         raise WorkError(f"{directory}: nothing is recorded there yet; record runs with korvid-rec run")
     selected = logs if options.where is None else select(directory, logs, options.where)
     pack = _Pack(directory, options)
-    with no_network(), GradeStore(directory) as store:
+    with no_network(), GradeStore(directory, note) as store:
         _refuse_edited(store, grader)
         bar = Bar(f"grading {directory.name}", len(selected))
         try:
@@ -85,15 +86,6 @@ def regrade(directory: Path, grader: LoadedGrader, options: Options, note: Note 
         # What is held of each log is given back before the rows need room.
         del logs, selected
         return _store(directory, store, grader, options, pack, counts, note)
-
-
-def campaigns(paths: Sequence[Path]) -> list[Path]:
-    """The campaign directories at `paths`, each once. Raises `UsageError` if there is none at one of them."""
-    found: dict[Path, Path] = {}
-    for path in paths:
-        for directory in campaign_directories(path):
-            found.setdefault(directory.resolve(), directory)
-    return list(found.values())
 
 
 class NoneSelected(UsageError):
@@ -229,7 +221,7 @@ def _publish(store: GradeStore, made: Path, receipt: Receipt, inputs: Path) -> t
     receipt = msgspec.structs.replace(receipt, grade_file_sha256=stored_sha256)
     _write_receipt(draft, receipt, inputs)
     if not publish(draft, beside):
-        stored = store.receipt_of(final)
+        stored = stored_receipt(final)
         if stored is None or stored.inputs_sha256 != receipt.inputs_sha256:
             raise WorkError(f"{beside}: is not the receipt of {final.name}; move both away")
         receipt = msgspec.structs.replace(receipt, created=stored.created)

@@ -17,14 +17,15 @@ from typing import Any
 import duckdb
 import msgspec
 
+from replay.receipts import GRADES, Note, grade_files, known_receipts
 from replay.scratch import scratch_in
-from replay.seal.disk import file_sha256
+from replay.seal.disk import sync
 from replay.sorted_rows import GROUP_ROWS, SortedRows
+from replay.sql.quoting import quoted
 from schemas.errors import WorkError
-from schemas.grades import COLUMNS, StoredReceipt
+from schemas.grades import COLUMNS
 from schemas.verdicts import VerdictValue
 
-GRADES = "grades"
 _MEMORY_MB = 128
 _PARQUET = f"FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3, ROW_GROUP_SIZE {GROUP_ROWS}"
 """Fixed, so that the same rows are the same bytes."""
@@ -54,13 +55,6 @@ class Difference(msgspec.Struct, frozen=True):
     found: str
 
 
-class KnownReceipt(msgspec.Struct, frozen=True):
-    """What the order of earlier grades is told by."""
-
-    grade_file: str
-    created: str
-
-
 class Move(msgspec.Struct, frozen=True):
     """A run whose verdict is not that of the grade it had before."""
 
@@ -77,10 +71,11 @@ class GradeStore:
     """DuckDB over the grade files of the campaign at `directory`; a context manager.
 
     `scratch` is a directory beside the final files (so that a rename is enough). It is removed on exit, and by the next
-    regrade if this process is killed.
+    regrade if this process is killed. `note` is told of damaged receipts.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, note: Note = lambda _: None) -> None:
+        self._note = note
         self.grades = directory / GRADES
         try:
             self.grades.mkdir(exist_ok=True)
@@ -102,27 +97,7 @@ class GradeStore:
 
     def files(self) -> list[Path]:
         """The grade files, by name."""
-        return sorted(self.grades.glob("*.parquet"))
-
-    def receipts(self) -> dict[str, KnownReceipt]:
-        """The receipts by the name of their grade file; one that does not read is left out, its grades still count."""
-        found = {}
-        for path in sorted(self.grades.glob("*.json")):
-            try:
-                receipt = msgspec.json.decode(path.read_bytes(), type=KnownReceipt)
-            except (OSError, msgspec.DecodeError):
-                continue
-            found[receipt.grade_file] = receipt
-        return found
-
-    def receipt_of(self, grade_file: Path) -> StoredReceipt | None:
-        """The whole receipt of a stored grade file, or None if it does not read or is not the one of these bytes."""
-        try:
-            receipt = msgspec.json.decode(grade_file.with_suffix(".json").read_bytes(), type=StoredReceipt)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        mine = receipt.grade_file == grade_file.name and receipt.grade_file_sha256 == file_sha256(grade_file)
-        return receipt if mine else None
+        return grade_files(self.grades.parent)
 
     def digests_of(self, grader: str, version: int) -> dict[str, str]:
         """The source digests under which a version was stored, each with a file that has it."""
@@ -142,12 +117,12 @@ class GradeStore:
         beyond = max(0, rows.widest - _FREE_GROUP) * _GROUPS_HELD
         self._memory_mb = _MEMORY_MB + (longest >> 18) + (beyond >> 20)
         self._execute(f"SET memory_limit = '{self._memory_mb}MB'")
-        columns = ", ".join(f"{_text(name)}: {_text(kind)}" for name, kind in COLUMNS.items())
+        columns = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in COLUMNS.items())
         names = ", ".join(COLUMNS)
         self._execute(
             f"COPY (SELECT {names} FROM read_json({_paths([rows.file])}, format = 'newline_delimited', "
             f"columns = {{{columns}}}, maximum_object_size = {longest})) "
-            f"TO {_text(str(self._new))} ({_PARQUET})"
+            f"TO {quoted(self._new)} ({_PARQUET})"
         )
         # Only with the connection does DuckDB give back what it needed for reading and writing that.
         self._disconnect()
@@ -183,7 +158,8 @@ class GradeStore:
         self._execute("CREATE OR REPLACE TEMP TABLE superseded (run_id VARCHAR)")
         if self._superseded:
             self._rows("INSERT INTO superseded SELECT unnest(?)", [list(self._superseded)])
-        created = [(name, receipt.created) for name, receipt in self.receipts().items()]
+        receipts = known_receipts(self.files(), self._note)
+        created = [(file.name, receipt.created) for file, receipt in receipts.items()]
         self._execute("CREATE OR REPLACE TEMP TABLE created (file VARCHAR, moment VARCHAR)")
         if created:
             self._connect().executemany("INSERT INTO created VALUES (?, ?)", [list(pair) for pair in created])
@@ -242,7 +218,7 @@ class GradeStore:
             for setting in (
                 "threads = 1",
                 f"memory_limit = '{self._memory_mb}MB'",
-                f"temp_directory = {_text(str(spill))}",
+                f"temp_directory = {quoted(spill)}",
                 "python_enable_replacements = false",
                 "enable_progress_bar = false",
             ):
@@ -290,18 +266,10 @@ def publish(made: Path, name: Path) -> bool:
         return False
     except OSError as error:
         raise WorkError(f"{name}: cannot be written: {error.strerror}") from None
-    directory = os.open(name.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync(name.parent)
     return True
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _paths(paths: Sequence[Path]) -> str:
     """Exact paths as a DuckDB list; characters of a pattern are taken literally."""
-    return "[" + ", ".join(_text("".join(f"[{c}]" if c in "[*?" else c for c in str(path))) for path in paths) + "]"
+    return "[" + ", ".join(quoted("".join(f"[{c}]" if c in "[*?" else c for c in str(path))) for path in paths) + "]"

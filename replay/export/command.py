@@ -61,13 +61,17 @@ class Exported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Campaign(msgspec.Struct, kw_only=True):
-    """A campaign on its way out. `runs` reads the logs one after the other and fills `logs`, `kinds`, `left_out`."""
+    """A campaign on its way out. `runs` reads the logs one after the other and fills `logs`, `kinds`, `left_out`.
+
+    `note` is told of what a person should know of it.
+    """
 
     directory: Path
     manifest: Manifest | None
     logs: dict[str, str]
     left_out: dict[str, str]
     kinds: Counter[str]
+    note: Note
 
     @property
     def campaign_id(self) -> str:
@@ -100,11 +104,11 @@ def export(path: Path, form: str, out: Path, *, note: Note = lambda _: None) -> 
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out}: is there and not empty; name a new directory")
     campaign = Campaign(
-        directory=directories[0], manifest=_manifest(directories[0]), logs={}, left_out={}, kinds=Counter()
+        directory=directories[0], manifest=_manifest(directories[0]), logs={}, left_out={}, kinds=Counter(), note=note
     )
     out.mkdir(parents=True, exist_ok=True)
     try:
-        return _export(campaign, form, out, note)
+        return _export(campaign, form, out)
     except (OSError, KorvidError):
         _clear(out)
         raise
@@ -118,10 +122,10 @@ def _clear(directory: Path) -> None:
             path.unlink()
 
 
-def _export(campaign: Campaign, form: str, out: Path, note: Note) -> Exported:
+def _export(campaign: Campaign, form: str, out: Path) -> Exported:
     version = _write(campaign, form, out)
     for run_id, reason in campaign.left_out.items():
-        note(f"left out {run_id}: {reason}")
+        campaign.note(f"left out {run_id}: {reason}")
     if not campaign.logs:
         raise WorkError(f"{campaign.directory}: no run could be exported")
     done = Exported(

@@ -277,7 +277,7 @@ def _scores(campaign: Campaign) -> dict[str, Scores]:
     from replay.sql.session import Session
 
     found: defaultdict[str, Scores] = defaultdict(dict)
-    with Session([campaign.directory]) as session:
+    with Session([campaign.directory], note=campaign.note) as session:
         query = (
             "SELECT run_id, grader, version, rubric, verdict, reason, failure_class, diagnosis_success, "
             "evidence_fetched, rubric_sha256, log_sha256 FROM grades QUALIFY row_number() OVER ("

@@ -16,7 +16,8 @@ def write(campaign: Campaign, out: Path) -> str:
     for _ in campaign.runs():
         pass
     files = [out / f"{view.name}.parquet" for view in VIEWS]
-    with Session([campaign.directory], writable=[staging(file) for file in files]) as session:
+    writable = [staging(file) for file in files]
+    with Session([campaign.directory], writable=writable, note=campaign.note) as session:
         for view, file in zip(VIEWS, files, strict=True):
             write_rows(session, f"SELECT * FROM {view.name}", "parquet", file)
     return VERSION

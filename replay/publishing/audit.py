@@ -16,8 +16,9 @@ from replay.campaigns import MANIFEST, RUNS, logs_in
 from replay.publishing import results
 from replay.publishing.receipts import ReceiptCheck, check_receipts
 from replay.publishing.staging import files_of, read_facts, receipts_of
+from replay.receipts import GRADES
+from replay.seal.disk import file_sha256
 from replay.sealed import read_index
-from replay.store import GRADES
 from replay.verify import RunCheck, verify_run
 from schemas.errors import KorvidError, LogError, UsageError
 from schemas.publication import (
@@ -195,8 +196,7 @@ def _check_file(directory: Path, name: str, digest: str, found: _Found) -> None:
     if path.is_symlink() or not path.is_file():
         found.problem(name, f"is missing, and {SUMS} names it")
         return
-    with path.open("rb") as file:
-        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    actual = file_sha256(path)
     if actual != digest:
         found.problem(name, f"has SHA-256 {actual}, {SUMS} says {digest}: one of the two files was changed")
 
@@ -273,8 +273,7 @@ def _check_grades(
         if path.name not in graded:
             found.problem(f"{GRADES}/{path.name}", "has no receipt")
             continue
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = file_sha256(path)
         if digest != receipts[graded[path.name]].grade_file_sha256:
             found.problem(f"{GRADES}/{path.name}", f"has SHA-256 {digest}, its receipt says another")
     if not regrade:

@@ -19,8 +19,8 @@ from replay.publishing.repository import opened
 from replay.publishing.scan import Finding, Scanned, scan
 from replay.publishing.staging import Facts, completed, copied, files_of, read_facts
 from replay.publishing.trees import Staged
+from replay.receipts import GRADES
 from replay.seal.disk import file_sha256
-from replay.store import GRADES
 from schemas.errors import UsageError, WorkError
 from schemas.publication import CAMPAIGNS, PUBLICATION, SCOREBOARD_HTML, SCOREBOARD_MD, Publication
 from schemas.sealed import EVENTS, SUMS

@@ -15,8 +15,8 @@ import msgspec
 from replay.campaigns import MANIFEST
 from replay.graders import LoadedGrader
 from replay.publishing.redacting import pack_of, same_grader
+from replay.receipts import GRADES
 from replay.regrade import Options, Regraded, regrade
-from replay.store import GRADES
 from schemas.errors import KorvidError
 from schemas.grades import COLUMNS, StoredReceipt
 from schemas.sealed import EVENTS, INDEX

@@ -21,11 +21,11 @@ from replay.publishing.redact import Redacted, redacted_run
 from replay.publishing.scan import Scanned, scan
 from replay.publishing.staging import JUDGEMENTS, files_of, read_facts, receipts_of
 from replay.reader import whole_lines
+from replay.receipts import GRADES
 from replay.regrade import Options, regrade
 from replay.seal import disk
 from replay.seal.packing import log_pieces
 from replay.seal.sealing import seal
-from replay.store import GRADES
 from schemas.errors import KorvidError, UsageError, WorkError
 from schemas.grades import Receipt, StoredReceipt
 from schemas.publication import DIGEST_NOTE, Redaction

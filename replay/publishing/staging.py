@@ -14,10 +14,10 @@ import msgspec
 
 from replay.campaigns import MANIFEST, RUNS, is_campaign, logs_in
 from replay.logref import LOG_SUFFIX
+from replay.receipts import GRADES
 from replay.seal import disk
 from replay.seal.sealing import seal
 from replay.sealed import is_sealed, read_index
-from replay.store import GRADES
 from replay.verify import verify_run
 from schemas.errors import LogError, UsageError, WorkError
 from schemas.grades import StoredReceipt
@@ -178,7 +178,7 @@ def receipts_of(directory: Path) -> dict[str, StoredReceipt]:
     for path in sorted((directory / GRADES).glob("*.json")):
         try:
             found[path.name] = msgspec.json.decode(path.read_bytes(), type=StoredReceipt)
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise LogError(f"{path}: not a receipt of grades ({error}); move it away and regrade") from None
     return found
 

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
-import msgspec
 
+from replay.receipts import Note, difference, known_receipts, unreadable
+from replay.sql.quoting import quoted
 from replay.sql.tables import Column
-from schemas.digest import sha256_hex
 from schemas.errors import WorkError
 from schemas.grades import COLUMNS
-
-GRADE_GLOB = "grades/*.parquet"
 
 _MEANING = {
     "run_id": "the graded run",
@@ -63,48 +61,35 @@ GRADES: tuple[Column, ...] = tuple(
 )
 
 
-class _Receipt(msgspec.Struct):
-    created: str | None = None
-    grade_file_sha256: str | None = None
+def receipt_rows(files: Sequence[Path], note: Note) -> list[tuple[object, ...]]:
+    """For each grade file with a receipt that reads: the file, and when it was made.
 
-
-def grade_files(campaigns: Sequence[Path]) -> list[Path]:
-    """Every grade file of the campaigns, sorted by name within each."""
-    return [file for campaign in campaigns for file in sorted(campaign.glob(GRADE_GLOB))]
-
-
-def receipt_rows(files: Sequence[Path]) -> list[tuple[object, ...]]:
-    """For each grade file that has a receipt beside it: the file, and when it was made.
-
-    Raises `WorkError` if a receipt is not JSON, or not that of the file beside it.
+    Raises `WorkError` for a grade file that is not the one of its receipt.
     """
     rows: list[tuple[object, ...]] = []
-    for file in files:
-        receipt = file.with_suffix(".json")
-        if receipt.is_file():
-            try:
-                found = msgspec.json.decode(receipt.read_bytes(), type=_Receipt)
-                sha256 = sha256_hex(file.read_bytes())
-            except (msgspec.DecodeError, OSError) as error:
-                raise WorkError(f"{receipt}: not a receipt of grades ({error}); restore it from a copy") from None
-            if found.grade_file_sha256 not in (None, sha256):
-                raise WorkError(
-                    f"{file}: has SHA-256 {sha256}, its receipt says {found.grade_file_sha256}: one of the two was "
-                    "changed; move both away and run korvid-replay regrade"
-                )
-            rows.append((str(file), found.created))
+    for file, receipt in known_receipts(files, note).items():
+        try:
+            wrong = difference(file, receipt)
+        except OSError as error:
+            wrong = unreadable(error)
+        if wrong is not None:
+            raise WorkError(f"{file}: {wrong}")
+        rows.append((str(file), receipt.created))
     return rows
 
 
 def create_base_grades(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    """Make the view `base.grades` over the grade files. Raises `WorkError` naming a file that is not Parquet."""
+    """Make the view `base.grades` over the grade files, anew if it is there.
+
+    Raises `WorkError` naming a file that is not Parquet.
+    """
     declared = (*((column.name, column.type) for column in GRADES), ("file", "VARCHAR"))
     present = _columns(connection, files)
     fields = ", ".join(
         f'{name}::{kind} AS "{name}"' if name in present else f'NULL::{kind} AS "{name}"' for name, kind in declared
     )
     source = f"FROM {_read(files)}" if files else "WHERE false"
-    connection.execute(f"CREATE VIEW base.grades AS SELECT {fields} {source}")
+    connection.execute(f"CREATE OR REPLACE VIEW base.grades AS SELECT {fields} {source}")
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> set[str]:
@@ -117,5 +102,4 @@ def _columns(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> se
 
 
 def _read(files: Sequence[Path]) -> str:
-    names = ", ".join("'" + str(file).replace("'", "''") + "'" for file in files)
-    return f"read_parquet([{names}], union_by_name = true, filename = 'file')"
+    return f"read_parquet([{', '.join(map(quoted, files))}], union_by_name = true, filename = 'file')"

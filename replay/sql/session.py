@@ -1,8 +1,9 @@
 """A DuckDB connection over recorded campaigns, with the documented views and nothing else within reach.
 
 Views are lazy: a statement reads only the kinds of event it uses, from the index of a campaign where a fresh one lies
-beside it and from the logs where not. The database is in memory and disposable. Before any statement of a person runs,
-access to files (but the grades and our own scratch directory), network, extensions and settings is closed for good.
+beside it and from the logs where not, and grades only if it uses them. The database is in memory and disposable. Before
+any statement of a person runs, access to files (but the grades and our own scratch directory), network, extensions and
+settings is closed for good.
 """
 
 import tempfile
@@ -13,13 +14,15 @@ from types import TracebackType
 
 import duckdb
 
+from replay.receipts import grade_files
 from replay.sql import index
 from replay.sql.answer import Answer
 from replay.sql.errors import explain
 from replay.sql.functions import mentions_function, register_functions
-from replay.sql.grades_source import create_base_grades, grade_files, receipt_rows
+from replay.sql.grades_source import create_base_grades, receipt_rows
 from replay.sql.load import Progress, create_store, load
 from replay.sql.manifests import campaign_rows
+from replay.sql.quoting import quoted
 from replay.sql.sources import campaigns_at, logs_of, shared_run_ids
 from replay.sql.tables import declaration, log_tables
 from replay.sql.views import VIEWS, View, tables_of
@@ -34,6 +37,7 @@ _NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
 }
 _SEVERAL = duckdb.StatementType.MULTI
 """What DuckDB makes of PIVOT: several statements of its own."""
+_GRADES = "grades"
 
 
 class Session:
@@ -55,16 +59,18 @@ class Session:
         self.campaigns = campaigns_at(paths)
         self._note = note
         self._progress = progress
+        self._indexed = [path for path in self.campaigns if use_index and index.is_fresh(path)]
+        self._raw = [path for path in self.campaigns if path not in self._indexed]
+        self._grades = [file for path in self.campaigns for file in grade_files(path)]
         self._scratch = tempfile.TemporaryDirectory(prefix="korvid-replay-")
         self._connection = duckdb.connect(config=_NO_EXTENSIONS)
         self._names = duckdb.connect(config={**_NO_EXTENSIONS, "enable_external_access": "false", "threads": 1})
         """An empty database with the same views, which tells what a statement refers to."""
-        self._indexed = [path for path in self.campaigns if use_index and index.is_fresh(path)]
-        self._raw = [path for path in self.campaigns if path not in self._indexed]
         self._loaded: set[str] = set()
         self._told_corrupt = False
         self._told_copies = False
         self._has_functions = False
+        self._has_grades = False
         with ExitStack() as undo:
             undo.callback(self.close)
             self._prepare(writable)
@@ -130,15 +136,16 @@ class Session:
         tables = self._tables_in(statement, found[0])
         self._warn_of_copies(tables)
         self._load(tables)
+        self._load_grades(tables)
 
     def _tables_in(self, statement: str, found: duckdb.Statement) -> set[str]:
-        """The tables of logs that a statement reads, through whatever views; all of them where DuckDB cannot tell."""
+        """The tables that a statement reads, through whatever views; all of them where DuckDB cannot tell."""
         if found.type == _SEVERAL:
-            return set(log_tables())
+            return {*log_tables(), _GRADES}
         return {table for view in self._names.get_table_names(statement) for table in tables_of(view)}
 
     def _warn_of_copies(self, tables: set[str]) -> None:
-        if tables - {"runs"} and not self._told_copies:
+        if tables - {"runs", _GRADES} and not self._told_copies:
             self._told_copies = True
             shared = shared_run_ids(self.campaigns)
             if shared:
@@ -154,34 +161,39 @@ class Session:
             self._told_corrupt = True
             self._note(f"{corrupt} corrupt logs have a row in runs and no other; korvid-replay verify says why")
 
+    def _load_grades(self, tables: set[str]) -> None:
+        if _GRADES in tables and not self._has_grades:
+            rows = receipt_rows(self._grades, self._note)
+            create_base_grades(self._connection, self._grades)
+            _insert(self._connection, "store.receipts", rows)
+            self._has_grades = True
+
     def _prepare(self, writable: Sequence[Path]) -> None:
         connection = self._connection
         scratch = self._scratch.name
         connection.execute("SET python_enable_replacements = false")
-        connection.execute(f"SET temp_directory = {_text(scratch + '/spill')}")
+        connection.execute(f"SET temp_directory = {quoted(scratch + '/spill')}")
         create_store(connection, (*log_tables(), "campaigns", "receipts"))
         attached = [index.attach(connection, path, number) for number, path in enumerate(self._indexed)]
         connection.execute("CREATE SCHEMA base")
         for table in log_tables():
             connection.execute(f"CREATE VIEW base.{table} AS {self._union(table, attached)}")
         _insert(connection, "store.campaigns", campaign_rows(self.campaigns))
-        grades = grade_files(self.campaigns)
-        _insert(connection, "store.receipts", receipt_rows(grades))
-        create_base_grades(connection, grades)
+        create_base_grades(connection, [])
         for view in VIEWS:
             columns = ", ".join(f'"{column.name}"' for column in view.columns)
             connection.execute(f"CREATE VIEW main.{view.name} AS SELECT {columns} FROM ({view.sql})")
             _shadow(self._names, view)
-        readable = [*(str(file) for file in grades), *(str(path) for path in writable)]
-        connection.execute(f"SET allowed_directories = [{_text(scratch + '/')}]")
-        connection.execute(f"SET allowed_paths = [{', '.join(map(_text, readable))}]")
+        readable = [*(str(file) for file in self._grades), *(str(path) for path in writable)]
+        connection.execute(f"SET allowed_directories = [{quoted(scratch + '/')}]")
+        connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, readable))}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
 
     def _union(self, table: str, attached: Sequence[str]) -> str:
         parts = [f"SELECT * FROM store.{table}"]
         for name, path in zip(attached, self._indexed, strict=True):
-            where = f" REPLACE ({_text(str(path))} AS directory)" if table == "runs" else ""
+            where = f" REPLACE ({quoted(path)} AS directory)" if table == "runs" else ""
             parts.append(f"SELECT *{where} FROM {name}.store.{table}")
         return " UNION ALL ".join(parts)
 
@@ -201,7 +213,3 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tu
     if rows:
         marks = ", ".join("?" * len(rows[0]))
         connection.executemany(f"INSERT INTO {table} VALUES ({marks})", [list(row) for row in rows])
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

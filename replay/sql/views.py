@@ -10,7 +10,7 @@ from functools import cache
 import msgspec
 
 from replay.sql.grades_source import GRADES
-from replay.sql.tables import CAMPAIGNS, RUNS, Column, log_tables
+from replay.sql.tables import CAMPAIGNS, RUNS, Column
 
 
 class View(msgspec.Struct, frozen=True, kw_only=True):
@@ -437,11 +437,11 @@ _USES = re.compile(r"\b(?:FROM|JOIN)\s+(?:(base)\.)?([a-z_]+)")
 
 @cache
 def tables_of(name: str) -> frozenset[str]:
-    """The tables of logs that a view rests on, directly or through other views; none for a name that is no view."""
+    """The tables of logs, and `grades`, that a view rests on, also through others; none for a name that is no view."""
     found: set[str] = set()
     for base, used in _USES.findall(next((view.sql for view in VIEWS if view.name == name), "")):
         if not base:
             found |= tables_of(used) if used != name else set()
-        elif used in log_tables():
+        else:
             found.add(used)
     return frozenset(found)

@@ -145,7 +145,7 @@ def test_serving_facts_stand_in_our_own_namespace(tmp_path: Path) -> None:
     source = lay(tmp_path / "in", {"t.json": {"meta": meta, "results": [scenario()]}})
     path = Path(import_korvid(source, tmp_path / "out", graded=False).campaigns[0].path)
     manifest = decode_manifest((path / "campaign.json").read_bytes())
-    campaign = Campaign(directory=path, manifest=manifest, logs={}, left_out={}, kinds=Counter())
+    campaign = Campaign(directory=path, manifest=manifest, logs={}, left_out={}, kinds=Counter(), note=print)
     document = traces(view_of(run_files(path)[0]), campaign)
     attributes = document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"]
     found = {attribute["key"]: value(attribute["value"]) for attribute in attributes}

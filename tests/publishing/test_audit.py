@@ -13,7 +13,7 @@ import pytest
 
 from replay.publishing.audit import audit, is_published
 from replay.publishing.staging import receipts_of, write_sums
-from replay.store import GRADES
+from replay.receipts import GRADES
 from schemas.errors import UsageError
 from schemas.grades import StoredReceipt
 

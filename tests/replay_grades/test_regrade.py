@@ -14,7 +14,8 @@ from grading.registry import GRADERS
 from replay import graders as graders_module
 from replay.fold import fold
 from replay.graders import load
-from replay.regrade import Options, Regraded, campaigns, regrade
+from replay.regrade import Options, Regraded, regrade
+from replay.sql.sources import campaigns_at
 from replay.store import publish
 from replay.verify import verify
 from schemas.errors import UsageError, WorkError
@@ -462,7 +463,7 @@ def test_an_empty_campaign_is_an_error_that_says_what_to_do(tmp_path: Path) -> N
 
 
 def test_a_campaign_given_twice_is_graded_once(pristine: Path) -> None:
-    assert campaigns([pristine, pristine.parent]) == [pristine]
+    assert campaigns_at([pristine, pristine.parent]) == [pristine]
 
 
 def test_a_directory_with_the_characters_of_a_pattern_and_a_quote_grades_like_any_other(tmp_path: Path) -> None:

@@ -1,13 +1,16 @@
 """A statement reads the views and nothing else."""
 
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from replay.seal.sealing import seal
+from replay.sql import index
 from replay.sql.session import Session
 from replay.sql.views import VIEWS, tables_of
-from schemas.errors import UsageError, WorkError
+from schemas.errors import LogError, UsageError, WorkError
 from tests.replay_sql.logs import whole_run
 
 
@@ -101,33 +104,58 @@ def test_a_statement_reads_only_the_events_that_it_uses(campaign: Path) -> None:
         assert read == [(1, 1)]
 
 
-def test_every_view_but_those_of_files_rests_on_logs() -> None:
-    alone = {view.name for view in VIEWS if not tables_of(view.name)}
-    assert alone == {"campaigns", "grades", "latest_grades", "flips"}
+def test_every_view_but_that_of_manifests_rests_on_logs_or_grades() -> None:
+    assert {view.name for view in VIEWS if not tables_of(view.name)} == {"campaigns"}
+    assert {view.name for view in VIEWS if tables_of(view.name) == {"grades"}} == {"grades", "latest_grades", "flips"}
 
 
-def test_a_grade_file_that_is_no_parquet_is_named(campaign: Path) -> None:
+def with_grades_of(graded: Path, campaign: Path) -> Path:
+    """A grade file of another campaign without its receipt."""
+    (campaign / "grades").mkdir()
+    return Path(shutil.copy(next(graded.glob("grades/*.parquet")), campaign / "grades"))
+
+
+def test_a_grade_file_that_is_no_parquet_is_named_where_grades_are_used(campaign: Path) -> None:
     (campaign / "grades").mkdir()
     (campaign / "grades" / "claims@1.parquet").write_bytes(b"nothing")
-    with pytest.raises(WorkError, match=r"claims@1\.parquet"), Session([campaign]):
-        pass
+    with Session([campaign]) as session:
+        assert list(session.query("SELECT count(*) FROM runs").rows()) == [(1,)]
+        for statement in ("SELECT count(*) FROM flips", "PIVOT runs ON status"):
+            with pytest.raises(WorkError, match=r"claims@1\.parquet"):
+                session.query(statement)
 
 
-def test_a_grade_file_that_is_not_the_one_of_its_receipt_is_named(graded: Path, tmp_path: Path) -> None:
+def test_a_grade_file_that_is_not_the_one_of_its_receipt_is_named_where_grades_are_used(
+    graded: Path, tmp_path: Path
+) -> None:
     copy = Path(shutil.copytree(graded, tmp_path / "copy"))
     file = next(copy.glob("grades/*.parquet"))
     file.write_bytes(file.read_bytes() + b" ")
-    with pytest.raises(WorkError, match=f"{file.name}: has SHA-256 .*, its receipt says"), Session([copy]):
-        pass
+    with Session([copy]) as session:
+        assert list(session.query("FROM runs").rows())
+        for _ in range(2):
+            with pytest.raises(WorkError, match=f"{file.name}: has SHA-256 .*, its receipt says"):
+                session.query("SELECT count(*) FROM latest_grades")
 
 
-def test_a_receipt_that_is_no_json_is_named(campaign: Path, graded: Path) -> None:
-    (campaign / "grades").mkdir()
-    file = next(graded.glob("grades/*.parquet"))
-    (campaign / "grades" / file.name).write_bytes(file.read_bytes())
-    (campaign / "grades" / file.name).with_suffix(".json").write_text("{")
-    with pytest.raises(WorkError, match="not a receipt"), Session([campaign]):
-        pass
+@pytest.mark.parametrize(
+    "receipt",
+    [b"{", b'"\xff"', b"{}", b"[" * 5000, b'{"created": "", "grade_file": "", "grade_file_sha256": ""}'],
+    ids=["cut", "not UTF-8", "empty", "deep", "of another file"],
+)
+def test_a_damaged_receipt_is_named_once_and_its_grades_count(campaign: Path, graded: Path, receipt: bytes) -> None:
+    file = with_grades_of(graded, campaign)
+    file.with_suffix(".json").write_bytes(receipt)
+    notes: list[str] = []
+    with Session([campaign], note=notes.append) as session:
+        session.query("FROM runs")
+        assert notes == []
+        for _ in range(2):
+            rows = session.query("SELECT DISTINCT graded_at FROM grades").rows()
+            assert list(rows) == [(None,)]
+    (note,) = notes
+    assert note.startswith(f"{file.with_suffix('.json')}: not a receipt of grades (")
+    assert "move it away and regrade" in note
 
 
 def test_grades_of_another_build_have_null_where_a_column_is_missing(campaign: Path) -> None:
@@ -162,3 +190,16 @@ def test_the_scoreboard_view_counts_each_case_and_repetition_once(graded: Path) 
     assert row[1] == 160
     assert 0 < row[3] < row[2] <= recorded - row[4]
     assert row[4] == spoiled
+
+
+def test_a_session_that_cannot_begin_leaves_no_directory(
+    campaign: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seal(campaign, level=3)
+    index.build(campaign)
+    (campaign / "events.index.json").write_text("{")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("scratch")))
+    with pytest.raises(LogError) as raised:
+        Session([campaign])
+    assert raised.tb is not None
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
