@@ -13,6 +13,7 @@ from replay.bodies import rebuilt_body
 from replay.campaigns import MANIFEST, RUNS, campaign_directories, logs_in, run_files
 from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
+from replay.receipts import problems
 from replay.seal.leftovers import leftovers
 from replay.seal.sums import check_sums
 from replay.sealed import is_sealed, read_index
@@ -45,7 +46,7 @@ class RunCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of a sealed campaign that is not what it should be, or that a seal left unfinished."""
+    """A file beside the logs of a campaign that is not what it should be, or that a seal left unfinished."""
 
     file: str
     path: str
@@ -58,7 +59,7 @@ class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def verify(path: Path) -> Iterator[RunCheck | FileCheck]:
-    """Check each log at `path` in turn, and of a sealed campaign its other files too: those only if they are wrong.
+    """Check each log at `path` in turn, then grades with their receipts and what a seal made: those only if wrong.
 
     Raises `UsageError` if nothing is there.
     """
@@ -77,8 +78,17 @@ def _verify_campaign(directory: Path) -> Iterator[RunCheck | FileCheck]:
         yield FileCheck(file=name, path=str(directory / name), state="corrupt", detail=str(error))
         return
     yield from map(verify_run, logs)
-    if is_sealed(directory):
-        yield from _verify_files(directory)
+    of_seal = list(_verify_files(directory)) if is_sealed(directory) else []
+    yield from of_seal
+    yield from _verify_grades(directory, {found.path for found in of_seal})
+
+
+def _verify_grades(directory: Path, told: set[str]) -> Iterator[FileCheck]:
+    """The receipts and grade files that do not hold, but for those that were `told` of."""
+    for path, problem in problems(directory):
+        if str(path) not in told:
+            name = path.relative_to(directory).as_posix()
+            yield FileCheck(file=name, path=str(path), state="corrupt", detail=problem)
 
 
 def _verify_files(directory: Path) -> Iterator[FileCheck]:
