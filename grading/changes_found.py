@@ -218,4 +218,10 @@ FOUND: tuple[Change, ...] = (
         """`Of 3 containers 0 were OOMKilled` was read as blaming memory, because a zero after a noun was taken as part
         of a name.""",
     ),
+    change(
+        "R-27",
+        "generated_names",
+        "What a controller appends is no number",
+        """`api-1-7d9fc-x2x4z crashed` was not met by `api-1`, because `1-7` was read as one number.""",
+    ),
 )

@@ -7,6 +7,7 @@ one keyword, and `healthy` never matches `unhealthy`. Source: evaluation semanti
 from collections.abc import Iterator
 from functools import lru_cache
 
+from grading.names import is_generated_behind
 from grading.rules import Rules
 from grading.text import COLON, OPEN, Key, Text, key_of, token_from, token_until
 
@@ -39,7 +40,12 @@ def matches(text: Text, key: Key, rules: Rules) -> Iterator[tuple[int, int]]:
 def _allowed(text: Text, first: int, last: int, key: Key, found: int, rules: Rules) -> bool:
     if rules.one_sentence and any(_crosses(text, index, key, found) for index in range(first + 1, last + 1)):
         return False
-    return not rules.whole_numbers or _whole_number(text.source, text.starts[first], text.ends[last])
+    if not rules.whole_numbers:
+        return True
+    start, end = text.starts[first], text.ends[last]
+    return _whole_number(text.source, start, end) or (
+        rules.generated_names and is_generated_behind(text.source, start, end)
+    )
 
 
 def _crosses(text: Text, index: int, key: Key, found: int) -> bool:

@@ -54,6 +54,7 @@ _APPENDED = re.compile(r"(?:[-_][A-Za-z0-9]+)+")
 _HOST = re.compile(r"(?:\.[a-z0-9-]+)?\.svc\b")
 _GENERATED = re.compile(r"(?!v\d+$|rc\d+$)(?=[a-z]*\d[a-z0-9]*$|.{4})(?=.*[a-z])[bcdfghjklmnpqrstvwxz0-9]{2,10}")
 """What a controller appends: no vowel, so that it spells no word, and no version."""
+_GENERATED_CHARS = 5
 
 
 @lru_cache(maxsize=4096)
@@ -107,6 +108,18 @@ def _another(source: str, end: int, keyword: str) -> bool:
     if pieces[-1].isdigit() and not any(character.isdigit() for character in keyword):
         pieces.pop()
     return not all(_GENERATED.fullmatch(piece) for piece in pieces)
+
+
+def is_generated_behind(source: str, start: int, end: int) -> bool:
+    """Whether what a controller appends to the name at a place of a text follows: `-7d9fc-x2x4z` behind `api-1`.
+
+    Its last piece has five characters or more, as those of replica sets, jobs and daemon sets have: `1-2m` is a range.
+    """
+    appended = _APPENDED.match(source, end)
+    if appended is None or not _looks_named(source[start:end]):
+        return False
+    pieces = re.split("[-_]", appended[0].lower())[1:]
+    return len(pieces[-1]) >= _GENERATED_CHARS and all(_GENERATED.fullmatch(piece) for piece in pieces)
 
 
 def _is_read(turn: RubricTurn, keyword: str) -> bool:

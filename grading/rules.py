@@ -62,3 +62,4 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     left_out: bool = False
     only_one_left: bool = False
     zero_of_many: bool = False
+    generated_names: bool = False

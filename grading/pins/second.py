@@ -53,4 +53,8 @@ SECOND: dict[str, tuple[Pin, ...]] = {
         claim("and not cleared with the rest", "Everything except the quota is fine.", True, _QUOTA),
     ),
     "R-26": (claim("a zero counts a part", "Of 3 containers 0 were OOMKilled.", True, forbidden=_OOM),),
+    "R-27": (
+        claim("a pod is named by its workload", "queue-2-6f5b9c7d4f-k8x2z crashed.", True, (("queue-2",),)),
+        claim("a wrong one too", "The culprit is db-0-4xk9d.", False, forbidden=(("db-0",),)),
+    ),
 }

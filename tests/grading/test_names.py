@@ -64,6 +64,25 @@ def test_a_plain_word_that_the_evidence_reads_is_a_name() -> None:
     assert claimed("web-frontend", "web-frontend crashed.", read)
 
 
+@pytest.mark.parametrize(
+    ("keyword", "written", "met"),
+    [
+        ("api-1", "api-1-7d9fc-x2x4z crashed.", True),
+        ("worker-12", "worker-12-4xk9d was evicted.", True),
+        ("db-0", "`db-0-9c8d7f6b5-2xv4q` is full.", True),
+        ("api-1", "api-1-2m crashed.", False),
+        ("api-1", "api-1-2 crashed.", False),
+        ("api-1", "api-1-2canary crashed.", False),
+        ("api-1", "api-12-7d9fc-x2x4z crashed.", False),
+        ("137", "It used 137-4xk9d.", False),
+    ],
+)
+def test_a_name_that_ends_in_a_number_is_met_before_what_a_controller_appends(
+    keyword: str, written: str, met: bool
+) -> None:
+    assert claimed(keyword, written) == met
+
+
 def test_a_replica_number_goes_with_a_workload_and_not_with_a_replica() -> None:
     assert claimed("ledger-db", "ledger-db-0 crashed.")
     assert not claimed("ledger-1", "ledger-1-0 crashed.")

@@ -236,5 +236,5 @@ def test_what_is_sound_is_complete_to_the_reader_too(pristine: Path) -> None:
 def test_a_log_torn_within_its_first_event_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
     log = tmp_path / "case-r1.jsonl.zst"
     log.write_bytes(b"")
-    with pytest.raises(LogError, match="delete the file"):
+    with pytest.raises(LogError, match="before its first event ends; set it aside"):
         fold(log)
