@@ -12,12 +12,17 @@ from pathlib import Path
 import msgspec
 import zstandard
 
-from schemas.errors import LogError
+from schemas.errors import LogError, WorkError
 from schemas.sealed import EVENTS, Frame, SealedRun
 
 LOG_SUFFIX = ".jsonl.zst"
 
-_MAX_WINDOW = 1 << 27
+PIECE = 1 << 10
+"""Bytes that are decompressed at once. Of three or four zstd can make 128 KiB, so that any PIECE comes to 32 MiB or
+less, and a few crafted bytes to no more."""
+MAX_WINDOW = 1 << 27
+"""128 MiB: the largest window a zstd level can ask for, so that a damaged header cannot ask for more."""
+
 _CHUNK = 1 << 16
 _WHOLE_FRAME = 32 << 20
 """Raw bytes up to which a frame is decompressed at once and remembered. A larger one holds a single large run."""
@@ -62,17 +67,28 @@ class LogRef(msgspec.Struct, frozen=True):
 
     @property
     def file_bytes(self) -> int:
-        """Bytes on disk; of a sealed run its share of the frame. Raises `LogError` if the file is gone."""
+        """Bytes on disk; of a sealed run its share of the frame. Raises as `unreadable` if the file is gone."""
         if self.sealed is not None:
             frame, run = self.sealed.frame, self.sealed.run
             return round(frame.size * run.length / frame.raw_size)
         try:
             return self.path.stat().st_size
         except OSError as error:
-            raise LogError(f"{self}: cannot read the log: {error.strerror}") from None
+            raise unreadable(f"{self}: cannot read the log", error) from None
 
     def __str__(self) -> str:
         return str(self.path) if self.sealed is None else f"{self.path}#{self.run_id}"
+
+
+def unreadable(what: str, error: OSError) -> WorkError:
+    """The error of a file that cannot be read; `what` names it.
+
+    A `LogError` where there is no such file, which is lost then. Else no more is known than that it cannot be read now:
+    a plain `WorkError`, for which nothing takes the log to be corrupt.
+    """
+    if isinstance(error, (FileNotFoundError, NotADirectoryError, IsADirectoryError)):
+        return LogError(f"{what}: {error.strerror}")
+    return WorkError(f"{what}: {error.strerror}; make it readable, or copy it from a disk that reads")
 
 
 def as_ref(log: "LogRef | Path") -> LogRef:
@@ -104,7 +120,8 @@ def sealed_bytes(log: LogRef) -> bytes | None:
 def sealed_chunks(log: LogRef) -> Iterator[bytes]:
     """The raw bytes of a sealed run in pieces.
 
-    Raises `LogError` naming file and byte if the frame is not the one that was sealed.
+    Raises `LogError` naming file and byte if the frame is not the one that was sealed, `WorkError` if the file cannot
+    be read.
     """
     assert log.sealed is not None
     whole = sealed_bytes(log)
@@ -126,7 +143,7 @@ def _mark(path: Path) -> tuple[int, int, int]:
     try:
         status = path.stat()
     except OSError as error:
-        raise LogError(f"{path}: cannot read the sealed campaign: {error.strerror}") from None
+        raise unreadable(f"{path}: cannot read the sealed campaign", error) from None
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -136,7 +153,7 @@ def _whole_frame(path: Path, mark: tuple[int, int, int], frame: Frame) -> bytes:
     _check_digest(path, frame, hashlib.sha256(packed).hexdigest())
     _check_header(path, frame, packed)
     try:
-        return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompress(packed, allow_extra_data=False)
+        return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompress(packed, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise LogError(f"{frame_at(path, frame.offset)} does not decompress: {error}") from None
 
@@ -146,12 +163,13 @@ def _streamed(path: Path, frame: Frame) -> Iterator[bytes]:
     for chunk in _packed(path, frame):
         digest.update(chunk)
     _check_digest(path, frame, digest.hexdigest())
-    stream = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    stream = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
     for number, chunk in enumerate(_packed(path, frame)):
         if number == 0:
             _check_header(path, frame, chunk)
         try:
-            yield stream.decompress(chunk)
+            for at in range(0, len(chunk), PIECE):
+                yield stream.decompress(chunk[at : at + PIECE])
         except zstandard.ZstdError as error:
             raise LogError(f"{frame_at(path, frame.offset)} does not decompress: {error}") from None
     if not stream.eof or stream.unused_data:
@@ -168,7 +186,7 @@ def _packed(path: Path, frame: Frame) -> Iterator[bytes]:
                 left -= len(chunk)
                 yield chunk
     except OSError as error:
-        raise LogError(f"{path}: cannot read the sealed campaign: {error.strerror}") from None
+        raise unreadable(f"{path}: cannot read the sealed campaign", error) from None
     if left:
         raise LogError(f"{frame_at(path, frame.offset)} is torn: {left} of its {frame.size} bytes are missing")
 

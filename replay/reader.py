@@ -7,24 +7,22 @@ that must not act on wrong bytes (a grader, a transcript) uses nothing before it
 
 import sys
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 import msgspec
 import zstandard
 
-from replay.logref import LogRef, as_ref, sealed_chunks
+from replay.logref import MAX_WINDOW, PIECE, LogRef, as_ref, sealed_chunks, unreadable
 from schemas.chain import LineChain
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
 from schemas.words import counted
 
-_CHUNK = 16_384
-"""Bytes of a file that are decompressed at once: what a few crafted ones can come to is limited with it."""
+_BUFFER_BYTES = 1 << 16
 MAX_LINE_BYTES = 256 << 20
 """A longer line is not read on: it would have to be held in memory, and a small file can claim to hold one."""
-_MAX_WINDOW = 1 << 27
-"""128 MiB: the largest window a zstd level can ask for, so that a damaged header cannot ask for more."""
 
 
 class Record(msgspec.Struct, frozen=True):
@@ -64,7 +62,7 @@ class RunReader:
     `end`, `started` and `finished` are set as the reading goes on.
 
     `wanted` names the event types to decode and yield (see `LineChain.accept`); the others are only checked in order.
-    Raises `LogError` from the iteration if the file cannot be opened or read at all, or its sealed frame is damaged.
+    Raises `WorkError` from the iteration if the file is there and cannot be read: nothing can be said of it then.
     """
 
     def __init__(self, log: LogRef | Path, *, wanted: frozenset[bytes] | None = None) -> None:
@@ -128,14 +126,14 @@ class RunReader:
             self._file_bytes = self.log.file_bytes
             return
         try:
-            with self.log.path.open("rb") as file:
+            with self.log.path.open("rb", buffering=_BUFFER_BYTES) as file:
                 yield from self._frames(file)
         except OSError as error:
-            raise LogError(f"{self.log}: cannot read the log: {error.strerror}") from None
+            raise unreadable(f"{self.log}: cannot read the log", error) from None
 
     def _frames(self, file: BinaryIO) -> Iterator[bytes]:
         frame, frame_start = _new_frame(), 0
-        while chunk := file.read(_CHUNK):
+        while chunk := file.read(PIECE):
             while chunk:
                 try:
                     data = frame.decompress(chunk)
@@ -183,28 +181,28 @@ def read_all(log: LogRef | Path) -> tuple[list[Record], End]:
 def lines_of(pieces: Iterable[bytes], longest: int = sys.maxsize) -> Iterator[bytes]:
     """Bytes in pieces as lines, newline included; what follows the last newline comes last, without one.
 
-    Raises `LogError` once a line is longer than `longest` bytes.
+    Raises `LogError` once a line is longer than `longest` bytes, its newline among them.
     """
     pending: list[bytes] = []
     size = 0
     for data in pieces:
-        # The last part is not ended yet, and may be empty.
-        for number, part in enumerate(data.split(b"\n")):
-            if number:
-                yield b"".join(pending) + b"\n"
-                pending, size = [], 0
-            size += len(part)
+        # Line by line out of the piece: cut up at once it would come to a list of millions.
+        for line in BytesIO(data):
+            size += len(line)
             if size > longest:
                 raise LogError(f"an event is longer than {longest >> 20} MiB, more than is read")
-            pending.append(part)
-    if any(pending):
+            pending.append(line)
+            if line.endswith(b"\n"):
+                yield b"".join(pending)
+                pending, size = [], 0
+    if pending:
         yield b"".join(pending)
 
 
 def whole_lines(log: LogRef | Path) -> Iterator[bytes]:
     """The raw lines of a log up to its end or tear, unchecked but for zstd's own checks, newline included.
 
-    Raises `LogError` if the file cannot be read or does not decompress.
+    Raises `LogError` if the file does not decompress, `WorkError` if it cannot be read.
     """
     reader = RunReader(log)
     try:
@@ -214,10 +212,10 @@ def whole_lines(log: LogRef | Path) -> Iterator[bytes]:
 
 
 def _new_frame() -> "zstandard.ZstdDecompressionObj":
-    return zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
 
 
 def _sizes(total: int) -> Iterator[int]:
     while total > 0:
-        yield min(total, _CHUNK)
-        total -= _CHUNK
+        yield min(total, PIECE)
+        total -= PIECE

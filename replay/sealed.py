@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from replay.logref import LogRef, sealed_refs
+from replay.logref import LogRef, sealed_refs, unreadable
 from schemas.errors import LogError
 from schemas.sealed import EVENTS, INDEX, SealedIndex, decode_index
 
@@ -29,14 +29,14 @@ def is_sealed(directory: Path) -> bool:
 def read_index(directory: Path) -> SealedIndex:
     """The index of a sealed campaign, checked against itself and the manifest.
 
-    Raises `LogError` if it cannot be trusted or is not that of this campaign.
+    Raises `LogError` if it cannot be trusted or is not that of this campaign, `WorkError` if it cannot be read.
     """
     path = directory / INDEX
     try:
         status = path.stat()
         index = _read(path, (status.st_ino, status.st_size, status.st_mtime_ns))
     except OSError as error:
-        raise LogError(f"{path}: cannot read the index: {error.strerror}") from None
+        raise unreadable(f"{path}: cannot read the index", error) from None
     campaign_id = manifest_campaign_id(directory)
     if campaign_id is not None and campaign_id != index.campaign_id:
         raise LogError(
@@ -47,19 +47,24 @@ def read_index(directory: Path) -> SealedIndex:
 
 
 def sealed_logs(directory: Path) -> list[LogRef]:
-    """The runs of a sealed campaign in order of the file. Raises `LogError` as `read_index` does."""
+    """The runs of a sealed campaign in order of the file. Raises as `read_index` does."""
     events = directory / EVENTS
     return [log for frame in read_index(directory).frames for log in sealed_refs(events, frame, frame.runs)]
 
 
 def manifest_campaign_id(directory: Path) -> str | None:
-    """The campaign id in campaign.json, or None where there is no such file. Raises `LogError` if it does not read."""
+    """The campaign id in campaign.json, or None where there is no such file.
+
+    Raises `LogError` if it is no manifest, `WorkError` if it cannot be read.
+    """
     path = directory / MANIFEST
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Campaign).campaign_id
     except FileNotFoundError:
         return None
-    except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+    except OSError as error:
+        raise unreadable(f"{path}: cannot read the manifest", error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LogError(f"{path}: not a campaign manifest ({error}); restore it from a copy") from None
 
 

@@ -9,13 +9,15 @@ either taken whole here or not at all, so the two never disagree on what can be 
 import hashlib
 import os
 import stat
+from functools import partial
+from io import BytesIO
 from itertools import chain, count
 from pathlib import Path
 
 import msgspec
 import zstandard
 
-from replay.logref import LogRef, as_ref, sealed_bytes
+from replay.logref import MAX_WINDOW, PIECE, LogRef, as_ref, sealed_bytes
 from schemas import upcast
 from schemas.errors import LogError
 from schemas.events import SCHEMA_VERSION
@@ -23,9 +25,6 @@ from schemas.events import SCHEMA_VERSION
 MAX_FILE_BYTES = 1 << 20
 """A larger file is streamed: regrading shall stay within a fixed memory whatever one run came to."""
 _MAX_RAW_BYTES = 64 << 20
-_CHUNK = 1 << 14
-"""Bytes that are decompressed at once: what a few crafted ones can come to is limited with it."""
-_MAX_WINDOW = 1 << 27
 _ESCAPE = "\ufdd0".encode()
 _HEAD = b'{"type":"'
 _FIRST_TYPE = b"run_started"
@@ -94,19 +93,18 @@ def _decompressed(path: Path) -> bytes | None:
     except OSError:
         return None
     # One a log: two threads must not share one, and zstd ends the process if they do.
-    frame = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).decompressobj()
+    frame = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj()
     pieces: list[bytes] = []
     size = 0
     try:
-        for at in range(0, len(packed), _CHUNK):
-            pieces.append(frame.decompress(packed[at : at + _CHUNK]))
-            size += len(pieces[-1])
-            if size > _MAX_RAW_BYTES or frame.eof:
-                break
+        for piece in map(frame.decompress, iter(partial(BytesIO(packed).read, PIECE), b"")):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _MAX_RAW_BYTES:
+                return None
     except zstandard.ZstdError:
-        return None
-    whole = frame.eof and not frame.unused_data and at + _CHUNK >= len(packed) and size <= _MAX_RAW_BYTES
-    return b"".join(pieces) if whole else None
+        return None  # damage, or a second frame: a finished one takes no more
+    return b"".join(pieces) if frame.eof and not frame.unused_data else None
 
 
 def _sealed(log: LogRef) -> bytes | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from replay.bodies import rebuilt_body
 from replay.campaigns import MANIFEST, RUNS, campaign_directories, logs_in, run_files
-from replay.logref import LogRef, as_ref
+from replay.logref import LogRef, as_ref, unreadable
 from replay.reader import RunReader
 from replay.receipts import problems
 from replay.seal.leftovers import leftovers
@@ -61,7 +61,7 @@ class FileCheck(msgspec.Struct, frozen=True, kw_only=True):
 def verify(path: Path) -> Iterator[RunCheck | FileCheck]:
     """Check each log at `path` in turn, then grades with their receipts and what a seal made: those only if wrong.
 
-    Raises `UsageError` if nothing is there.
+    Raises `UsageError` if nothing is there, `WorkError` if a file cannot be read: nothing can be said of it then.
     """
     if path.is_file() and path.name != EVENTS:
         yield from map(verify_run, run_files(path))
@@ -111,7 +111,10 @@ def _verify_files(directory: Path) -> Iterator[FileCheck]:
 
 
 def verify_run(log: LogRef | Path) -> RunCheck:
-    """Check one log: order, closing digest, case digests, message references and every request body."""
+    """Check one log: order, closing digest, case digests, message references and every request body.
+
+    Raises `WorkError` if it or the manifest of its campaign cannot be read.
+    """
     log = as_ref(log)
     derived = _Derived(log)
     reader = RunReader(log)
@@ -220,6 +223,8 @@ def _campaign_of(manifest: Path, *_: int) -> object:
     """The campaign id in a manifest, read once while the file is the same: it names every case, and each run asks."""
     try:
         return json.loads(manifest.read_bytes()).get("campaign_id")
+    except OSError as error:
+        raise unreadable(f"{manifest}: cannot read the manifest", error) from None
     except (ValueError, AttributeError, RecursionError):
         raise LogError(f"{manifest}: not a campaign manifest; restore it from a copy") from None
 

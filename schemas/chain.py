@@ -11,7 +11,8 @@ from schemas import codec, upcast
 from schemas.errors import LogError
 from schemas.events import Event, RunFinished, RunStarted, Unknown
 
-_ENVELOPE = re.compile(rb'\{"type":"([a-z_]+)","seq":([0-9]+),"t":[0-9]')
+_ENVELOPE = re.compile(rb'\{"type":"([a-z_]+)","seq":(0|[1-9][0-9]{0,17}),"t":[0-9]')
+"""What a line begins with that need not be decoded to be counted. A number of more digits is left to the decoder."""
 
 
 class LineChain:

@@ -16,6 +16,7 @@ bytes of the file: there is one way to write what it says.
 import base64
 import binascii
 import hashlib
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
@@ -34,10 +35,15 @@ SUMS = "SHA256SUMS"
 FILE_DIGITS = 16
 """How many digits of the SHA-256 of log files the index keeps."""
 
+MAX_FILE_BYTES = (1 << 63) - 1
+"""No file has more, and no place in one can be given that lies behind it."""
+
 MAX_RUN_ID_BYTES = 240
 """A run id is a file name with `.jsonl.zst` (and `.torn`) behind it; file systems take 255 bytes."""
 
 State = Literal["complete", "interrupted"]
+_Bytes = Annotated[int, msgspec.Meta(ge=0, le=MAX_FILE_BYTES)]
+_Level = Annotated[int, msgspec.Meta(ge=-(1 << 31), lt=1 << 31)]
 
 
 class _Data(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -142,11 +148,11 @@ class _Other(_Data, frozen=True, omit_defaults=True):
 class _FrameRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A frame in format 3: columns of its runs, and what is not ordinary by run id. The ids lack the common suffix."""
 
-    size: int
+    size: _Bytes
     sha256: str
     files: str
     ids: tuple[str, ...]
-    lengths: tuple[int, ...]
+    lengths: tuple[_Bytes, ...]
     others: dict[str, _Other] = {}
 
 
@@ -154,14 +160,14 @@ class _RunRow(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
     """A run in formats 1 and 2."""
 
     run_id: str
-    length: int
+    length: _Bytes
     other: _Other | None = None
 
 
 class _FrameRowOfRuns(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """A frame in formats 1 and 2."""
 
-    size: int
+    size: _Bytes
     sha256: str
     files: str
     runs: tuple[_RunRow, ...]
@@ -170,8 +176,8 @@ class _FrameRowOfRuns(msgspec.Struct, frozen=True, array_like=True, forbid_unkno
 class _Head(_Data, frozen=True):
     schema_version: int
     campaign_id: str
-    file_bytes: int
-    level: int
+    file_bytes: _Bytes
+    level: _Level
     zstd: str
     chain: str
 
@@ -199,11 +205,11 @@ def common_suffix(run_ids: Iterable[str]) -> str:
     ids = list(run_ids)
     if len(ids) < 2:
         return ""
-    suffix = ids[0]
-    for run_id in ids:
-        while suffix and (run_id == suffix or not run_id.endswith(suffix)):
-            suffix = suffix[1:]
-    return suffix
+    # What the first and the last in order begin with, all between them do.
+    backwards = sorted(run_id[::-1] for run_id in ids)
+    pairs = zip(backwards[0], backwards[-1], strict=False)
+    suffix = "".join(first for first, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))[::-1]
+    return suffix[1:] if suffix in ids else suffix
 
 
 def build_index(campaign_id: str, frames: Iterable[Frame], *, file_bytes: int, level: int, zstd: str) -> SealedIndex:
@@ -232,7 +238,7 @@ def decode_index(data: bytes, name: str = INDEX) -> SealedIndex:
                 f"install a korvid-rec that reads version {version}"
             )
         written = msgspec.json.decode(data, type=_File if version > _LAST_OF_RUNS else _FileOfRuns)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise LogError(f"{name}: not the index of a sealed campaign: {error}; {WAY_OUT}") from None
     problem = next(_column_problems(written), None) if isinstance(written, _File) else None
     if problem is None:
@@ -346,6 +352,10 @@ def _runs(row: _FrameRow | _FrameRowOfRuns, suffix: str) -> Iterator[tuple[str, 
 
 def _column_problems(written: _File) -> Iterator[str]:
     """What keeps the columns of a frame from being read as runs."""
+    suffix = len(written.id_suffix)
+    if suffix > MAX_RUN_ID_BYTES:
+        # Behind each of many ids it would come to more than memory holds.
+        yield f"id_suffix is longer than {MAX_RUN_ID_BYTES} bytes"
     for number, row in enumerate(written.frames):
         if len(row.ids) != len(row.lengths):
             yield f"frame {number} has {len(row.ids)} ids and {len(row.lengths)} lengths"
@@ -360,8 +370,10 @@ def _column_problems(written: _File) -> Iterator[str]:
 def _problems(index: SealedIndex, written: _File | _FileOfRuns, data: bytes) -> Iterator[str]:
     """What of an index does not hold, worst first."""
     head, rows = _head(index), _rows(index)
+    if index.bytes > MAX_FILE_BYTES:
+        yield f"the frames come to {index.bytes} bytes, more than a file can have"
     if isinstance(written, _File) and written.id_suffix != index.id_suffix:
-        yield f"id_suffix is {written.id_suffix[:80]!r}, and the run ids have {index.id_suffix!r} in common"
+        yield f"id_suffix is {written.id_suffix[:80]!r}, and the run ids have {index.id_suffix[:80]!r} in common"
     chain = _chain(head, rows)
     if index.chain != chain:
         yield f"the chain of {len(index.frames)} frames ends in {chain[:16]}, not in {index.chain[:16]}: it was edited"

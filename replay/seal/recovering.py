@@ -15,7 +15,7 @@ import msgspec
 
 from replay.campaigns import LOG_SUFFIX, MANIFEST, RUNS, is_campaign
 from replay.logref import as_ref, sealed_ref
-from replay.reader import lines_of, whole_lines
+from replay.reader import whole_lines
 from replay.scratch import INDEX_PREFIX, remove_abandoned
 from replay.seal import disk
 from replay.seal.leftovers import RECOVER_FILE, UNSEAL_FILE, run_logs
@@ -26,7 +26,6 @@ from replay.seal.sealing import TEMPORARY as SEAL_FILES
 from replay.seal.sums import FOLDERS, check_sums
 from replay.sealed import is_sealed, manifest_campaign_id
 from replay.verify import RunCheck, verify_run
-from schemas.digest import sha256_hex
 from schemas.errors import LogError, UsageError
 from schemas.sealed import EVENTS, INDEX, SUMS, SealedIndex, decode_index
 from schemas.words import counted
@@ -182,7 +181,7 @@ def _all_in_files(directory: Path, frames: Iterator[Found]) -> bool:
     for frame in frames:
         for run in runs_in(frame):
             path = directory / RUNS / f"{run.run_id}{LOG_SUFFIX}"
-            if not path.is_file() or not holds_lines(path, sha256_hex(run.raw)):
+            if not path.is_file() or not holds_lines(path, run.sha256):
                 return False
     return True
 
@@ -221,13 +220,13 @@ def _save(directory: Path, frames: Iterator[Found], saved: list[str]) -> Iterato
         for run in runs_in(frame):
             path = runs / f"{run.run_id}{LOG_SUFFIX}"
             there = path.exists()
-            if not there or not holds_lines(path, sha256_hex(run.raw)):
+            if not there or not holds_lines(path, run.sha256):
                 if there:
                     kept = disk.aside(path, CORRUPT)
                     disk.move(path, kept)
                     done = "set aside: not the log that was sealed as this run, which lies here now"
                     yield Loss(file=f"{RUNS}/{path.name}", kind="corrupt", done=done, kept_as=kept.name)
-                _replace(path, log_pieces(lines_of((run.raw,)), closed=True))
+                _replace(path, log_pieces(run.lines, closed=True))
             saved.append(run.run_id)
     disk.sync(runs)
 

@@ -12,19 +12,21 @@ from schemas.errors import WorkError
 def campaign_rows(campaigns: Sequence[Path]) -> list[tuple[object, ...]]:
     """One row a campaign, in the order of `tables.CAMPAIGNS`. A campaign without a manifest has a row of NULLs.
 
-    Raises `WorkError` if a manifest is not a JSON object.
+    Raises `WorkError` if a manifest cannot be read or is not a JSON object.
     """
     return [_row(path, read_manifest(path)) for path in campaigns]
 
 
 def read_manifest(campaign: Path) -> dict[str, Any]:
-    """The manifest as plain data, empty where there is none. Raises `WorkError` if it is no JSON object."""
+    """The manifest as plain data, empty where there is none. Raises `WorkError` if it cannot be read or is none."""
     path = campaign / MANIFEST
     if not path.is_file():
         return {}
     try:
         manifest = json.loads(path.read_bytes())
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        raise WorkError(f"{path}: cannot read the manifest: {error.strerror}; make it readable") from None
+    except (ValueError, RecursionError) as error:
         raise WorkError(f"{path}: not a campaign manifest ({error}); restore it from a copy") from None
     if not isinstance(manifest, dict):
         raise WorkError(f"{path}: not a campaign manifest; restore it from a copy")

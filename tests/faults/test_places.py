@@ -85,6 +85,49 @@ def test_what_writes_names_the_place_where_it_may_not(replays: Forks, stocked: P
     assert files(place) == files(stocked)
 
 
+UNREADABLE: dict[str, tuple[str, ...]] = {
+    "verify": ("verify", "open"),
+    "ls": ("ls", "open"),
+    "index": ("index", "open"),
+    "sql": ("sql", "open", "SELECT status FROM runs"),
+    "regrade": ("regrade", "open", "--grader", "claims"),
+    "seal": ("seal", "open"),
+}
+"""What reads every log. The rest of a sealed campaign rests on two files."""
+
+
+def unreadable(replays: Forks, place: Path, file: Path, command: tuple[str, ...]) -> str:
+    """What a command says that meets a file that it may not read; nothing has changed afterwards."""
+    before = files(place)
+    mode = file.stat().st_mode
+    file.chmod(0)
+    child = replays.start(*command, cwd=place, unprivileged=True)
+    code = child.wait()
+    file.chmod(mode)
+    assert code == 1, child.stderr
+    assert files(place) == before
+    return told(child)
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_log_that_may_not_be_read_ends_the_command_and_is_not_taken_for_corrupt(
+    replays: Forks, place: Path, name: str
+) -> None:
+    log = run_files(place / "open")[-1].path
+    said = unreadable(replays, place, log, UNREADABLE[name])
+    assert f"{log.relative_to(place)}: cannot read the log: Permission denied; make it readable" in said
+
+
+@pytest.mark.parametrize("file", ["campaign.json", "events.index.json", "events.jsonl.zst"])
+@pytest.mark.parametrize("command", ["verify", "recover", "ls"])
+def test_a_file_of_a_sealed_campaign_that_may_not_be_read_ends_the_command_and_is_not_taken_for_damaged(
+    replays: Forks, place: Path, command: str, file: str
+) -> None:
+    said = unreadable(replays, place, place / "sealed" / file, (command, "sealed"))
+    assert f"sealed/{file}: " in said
+    assert "Permission denied" in said
+
+
 def test_a_recorder_names_the_directory_in_which_it_may_not_record(recorders: Forks, here: Path) -> None:
     with ScriptedServer(SlowModel()) as server:
         modes = closed(here)

@@ -1,17 +1,24 @@
 """Logs with the right digest over something that does not read, and places that are no logs: errors that name them."""
 
+import errno
 import hashlib
+import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import zstandard
 
 from replay.campaigns import logs_in
 from replay.fold import fold
+from replay.reader import RunReader
+from replay.sealed import manifest_campaign_id
 from replay.sound import read_sound
+from replay.sql.manifests import read_manifest
 from replay.sql.scan import scan
-from schemas.errors import LogError
+from replay.verify import verify_run
+from schemas.errors import LogError, WorkError
 from tests.replay_sql.logs import whole_run
 
 DEEP = b"[" * 2_000 + b"]" * 2_000
@@ -72,3 +79,50 @@ def test_a_runs_entry_that_is_no_directory_or_leads_nowhere_holds_no_logs(tmp_pa
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "runs").symlink_to("nowhere")
     assert [logs_in(tmp_path / name) for name in ("file", "link")] == [[], []]
+
+
+@pytest.mark.parametrize("digits", ["1" * 5_000, "1" * 18, "007"])
+def test_a_number_of_an_event_that_cannot_be_the_next_one_is_corrupt_also_where_the_event_is_skipped(
+    digits: str, tmp_path: Path
+) -> None:
+    log = whole_run(tmp_path, "case-r1-c")
+    raw = zstandard.ZstdDecompressor().decompressobj().decompress(log.read_bytes())
+    changed = re.sub(rb'"turn_started","seq":\d+', b'"turn_started","seq":' + digits.encode(), raw, count=1)
+    assert changed != raw
+    log.write_bytes(zstandard.ZstdCompressor().compress(changed))
+    for wanted in (None, frozenset({b"run_started", b"run_finished"})):
+        reader = RunReader(log, wanted=wanted)
+        list(reader)
+        assert reader.end is not None
+        assert reader.end.state == "corrupt"
+        assert len(reader.end.reason) < 200
+
+
+READERS = {"the id": manifest_campaign_id, "a row": read_manifest}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_manifest_nested_deeper_than_can_be_read_is_an_error_that_names_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "campaign.json"
+    path.write_bytes(b'{"x":' + b"[" * 200_000)
+    with pytest.raises(WorkError, match=f"{path}: not a campaign manifest"):
+        READERS[name](tmp_path)
+
+
+@pytest.mark.parametrize("name", ["runs/case-r1-c.jsonl.zst", "campaign.json"])
+def test_a_file_that_fails_while_it_is_read_is_no_corrupt_log_and_ends_what_reads_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = whole_run(tmp_path, "case-r1-c")
+    (tmp_path / "campaign.json").write_text('{"campaign_id": "c"}')
+    real = Path.open
+
+    def failing(path: Path, *arguments: Any, **named: Any) -> Any:
+        if path == tmp_path / name:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        return real(path, *arguments, **named)
+
+    monkeypatch.setattr(Path, "open", failing)
+    with pytest.raises(WorkError, match=rf"{name}: cannot read the (log|manifest): Input/output error") as caught:
+        verify_run(log)
+    assert not isinstance(caught.value, LogError)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.campaigns import find_run, logs_in
@@ -166,6 +166,9 @@ NONE = "not the index of a sealed campaign"
 FORGED: dict[str, tuple[Callable[[str], str], str]] = {
     "a shorter suffix": (replaced('"-abc"', '"abc"', '-r1"', '-r1-"', '-r2"', '-r2-"', '-r3"', '-r3-"'), "id_suffix"),
     "no suffix": (replaced('"-abc"', '""', '-r1"', '-r1-abc"', '-r2"', '-r2-abc"', '-r3"', '-r3-abc"'), "id_suffix"),
+    "a suffix longer than an id": (replaced('"-abc"', f'"{"-" * 300}"'), "id_suffix is longer than 240 bytes"),
+    "a frame larger than a file": (replaced("[10,", "[18446744073709551615,"), NONE),
+    "frames larger than a file": (replaced("[10,", "[9223372036854775807,"), "more than a file can have"),
     "a suffix left out": (replaced('"id_suffix":"-abc",', ""), NONE),
     "a length too few": (replaced("[100,200,300]", "[100,200]"), "frame 0 has 3 ids and 2 lengths"),
     "a length too many": (replaced("[400]", "[400,1]"), "frame 1 has 1 ids and 2 lengths"),
@@ -286,6 +289,29 @@ def test_the_suffix_is_the_longest_common_end_that_leaves_no_id_empty(ids: list[
     assert common_suffix(ids) == suffix
 
 
+class Sliced(str):
+    """A text that counts the characters that its slices come to."""
+
+    __slots__ = ()
+    copied = 0
+
+    def __getitem__(self, key: Any) -> "Sliced":
+        part = super().__getitem__(key)
+        Sliced.copied += len(part)
+        return Sliced(part)
+
+
+def test_the_suffix_of_long_ids_takes_work_that_follows_their_length() -> None:
+    assert common_suffix([Sliced("a" * 20_000), Sliced("b" * 20_000)]) == ""
+    assert Sliced.copied < 200_000
+
+
+@pytest.mark.parametrize("data", [b'{"x":' + b"[" * 200_000, b"[" * 200_000])
+def test_an_index_nested_deeper_than_can_be_read_is_none(data: bytes) -> None:
+    with pytest.raises(LogError, match=NONE):
+        decode_index(data)
+
+
 LETTERS = st.characters(codec="utf-8") | st.sampled_from('"\\,]ab\u00e9\U0001f600')
 IDS = st.lists(
     st.builds(
@@ -297,7 +323,6 @@ IDS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(IDS)
 def test_the_suffix_is_the_longest_one_of_any_ids(ids: list[str]) -> None:
     suffix = common_suffix(ids)
@@ -306,7 +331,6 @@ def test_the_suffix_is_the_longest_one_of_any_ids(ids: list[str]) -> None:
     assert len(ids) == 1 or not all(name.endswith(longer) and name != longer for name in ids)
 
 
-@settings(deadline=None)
 @given(ids=IDS, cut=st.integers(1, 8), torn=st.sets(st.integers(0, 7)), version=st.sampled_from(FORMATS))
 def test_any_run_ids_come_back_from_every_format_and_the_verifier_reads_the_same(
     ids: list[str], cut: int, torn: set[int], version: int

@@ -9,13 +9,13 @@ import zstandard
 from recorder.plan import is_recorded
 from replay.campaigns import logs_in
 from replay.reader import read_all
-from replay.seal import salvage
 from replay.seal.recovering import recover
 from replay.seal.sealing import seal
 from replay.seal.unsealing import unseal
 from replay.sealed import read_index
 from replay.verify import verify
 from schemas.errors import LogError, UsageError
+from tests.faults.test_bombs import nested
 from tests.seal.campaigns import files, raw
 from tests.seal.indexes import forge_lengths
 
@@ -237,10 +237,8 @@ def test_a_file_of_a_sealed_campaign_that_changed_is_told_and_left(sealed: Path)
     assert files(sealed) == before
 
 
-def test_a_sealed_campaign_is_judged_by_its_index_however_large_its_frames(
-    sealed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(salvage, "_MAX_RAW", 1000)
-    before = files(sealed)
-    assert recover(sealed).losses == ()
-    assert files(sealed) == before
+def test_frames_behind_one_that_breaks_off_within_them_are_found(sealed: Path) -> None:
+    before = raw(sealed)
+    (sealed / EVENTS).write_bytes(nested(300) + (sealed / EVENTS).read_bytes())
+    recover(sealed)
+    assert raw(sealed) == before
