@@ -26,7 +26,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, st.booleans(), st.sampled_from([1, LATEST]))
 def test_any_answer_is_graded_and_every_span_is_what_stands_there(text: str, control: bool, version: int) -> None:
     findings = claim_findings(text, RUBRIC, control, rules_of(version))
@@ -38,7 +38,7 @@ def test_any_answer_is_graded_and_every_span_is_what_stands_there(text: str, con
                 assert text[span.start : span.end] == span.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.one_of(
         st.text(max_size=200),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.importing.checksums import check
@@ -25,7 +25,7 @@ from tests.importing.conftest import scenario
 from tests.importing.test_inspect_logs import HEADER, log, members, sample, zstd_log
 from tests.importing.test_korvid_files import lay
 
-RELAXED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+RELAXED = settings(max_examples=100)
 NUMBERS = st.lists(st.integers(0, 1 << 16), min_size=3, max_size=30)
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
 

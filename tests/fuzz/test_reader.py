@@ -19,9 +19,7 @@ from tests.fuzz.counting import grows_evenly
 from tests.seal.indexes import rechained
 from tests.synthetic import Options, generate
 
-RELAXED = settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+RELAXED = settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

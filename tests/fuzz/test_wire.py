@@ -54,7 +54,7 @@ def read(body: bytes, framing: tuple[str, str], cuts: list[int]) -> WireReader:
     return reader
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(BODIES, FRAMINGS, st.lists(st.integers(0, 1_000), max_size=6))
 def test_no_body_raises_and_how_it_was_cut_does_not_matter(
     body: bytes, framing: tuple[str, str], cuts: list[int]
@@ -105,7 +105,7 @@ def test_a_whole_call_and_then_its_name_again_are_two_calls_blanks_or_not() -> N
     assert [call.arguments for call in calls.emitted(1)] == ['{"a":1}', ' \n{"b":2}']
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(alphabet='{}[]":, nameargutsx\n1', max_size=300))
 def test_calls_in_any_prose_are_found_or_not_and_nothing_raises(text: str) -> None:
     for call in calls_in_content(text, {"name"}):

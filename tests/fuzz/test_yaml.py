@@ -61,7 +61,7 @@ def assert_plain(value: object) -> None:
         assert_plain(item)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(st.one_of(st.text(max_size=200), st.lists(WORDS, max_size=25).map("".join)))
 def test_any_text_is_plain_data_or_one_error_that_names_the_file(text: str) -> None:
     said = None

@@ -24,7 +24,7 @@ TURN = RubricTurn(
 NEW = tuple(change.id for change in CHANGES if change.id in {f"R-{number}" for number in range(13, 27)})
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS, st.booleans(), st.sets(st.sampled_from(NEW)))
 def test_any_order_of_these_words_is_read(text: str, control: bool, left_out: set[str]) -> None:
     rules = rules_of(changes=frozenset(change.id for change in CHANGES) - left_out)

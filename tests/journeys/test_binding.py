@@ -8,7 +8,6 @@ from grading.changes import rules_of
 from grading.claims import claim_findings, claims_hold
 from schemas.cases import Bound, RubricTurn
 from schemas.verdicts import ClaimFinding
-from tests.tools.fixtures import patient
 
 ORDER = Bound(
     subject=("checkout", "checkout-1"),
@@ -79,14 +78,12 @@ def test_a_cause_is_read_however_it_is_put_and_its_mirror_image_fails(form: str)
 @given(
     st.lists(st.sampled_from(CAUSED[:4] + CAUSED[5:7]), min_size=1, max_size=4), st.sampled_from(["\n\n", " ", "\n- "])
 )
-@patient
 def test_right_sentences_stay_right_in_any_number_and_order(forms: list[str], joint: str) -> None:
     sentences = [form.format("payments", "checkout") for form in forms]
     assert holds(joint.join(sentences), CAUSE)
 
 
 @given(st.sampled_from(CAUSED), st.sampled_from(CAUSED[:4] + CAUSED[5:7]), st.booleans())
-@patient
 def test_a_mirrored_sentence_that_names_its_object_fails_an_answer_wherever_it_stands(
     right: str, wrong: str, first: bool
 ) -> None:
@@ -152,6 +149,5 @@ def test_a_finding_says_of_what_it_was_said() -> None:
 
 
 @given(st.text(alphabet="checkoutpayments-1 first.,;:\n()|and before than", max_size=200))
-@patient
 def test_any_text_is_read_without_an_error(answer: str) -> None:
     assert finding(answer, ORDER, LATER).role == "bound"

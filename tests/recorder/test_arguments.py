@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from recorder.tools import READS, check_call
 from schemas import codec
 from schemas.events import ToolCall
-from tests.tools.fixtures import patient
 
 texts = st.text(st.characters(exclude_categories=()))
 numbers = st.from_regex(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?", fullmatch=True)
@@ -20,7 +19,6 @@ values = st.recursive(
 )
 
 
-@patient
 @given(texts | numbers | values.map(json.dumps) | st.dictionaries(texts, values, max_size=5).map(json.dumps))
 @example('{"tail_lines": 1e999}')
 @example('{"tail_lines": -' + "9" * 4_300 + "}")

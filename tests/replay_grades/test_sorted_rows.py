@@ -72,7 +72,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(rows=ROWS, cut=st.integers(0, 40), held=st.sampled_from([1, 700, 1 << 20]))
 def test_rows_are_sorted_and_counted_as_a_list_would_be(
     rows: list[dict[str, Any]], cut: int, held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

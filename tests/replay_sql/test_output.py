@@ -148,7 +148,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(VALUES)
 def test_whatever_a_column_holds_is_json(value: Any) -> None:
     json.dumps(jsonable(value), allow_nan=False)

@@ -148,7 +148,7 @@ def test_hostile_text_comes_back_as_it_was_recorded(tmp_path: Path, text: str) -
     assert ask(tmp_path, "SELECT result FROM tool_results")[0][0].startswith(text[:2])
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(answers=st.lists(st.text(st.characters(exclude_characters="\ufdd0", exclude_categories=["Cs"])), min_size=20))
 def test_any_answer_comes_back_as_it_was_recorded(tmp_path_factory: pytest.TempPathFactory, answers: list[str]) -> None:
     campaign = tmp_path_factory.mktemp("any")

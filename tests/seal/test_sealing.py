@@ -332,7 +332,7 @@ def test_a_log_that_changes_while_it_is_sealed_refuses(plain: Path, monkeypatch:
 TEXT = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(st.lists(TEXT, max_size=4), min_size=1, max_size=5), st.integers(0, 400), st.integers(1, 6000))
 def test_any_texts_and_any_tear_come_back(
     tmp_path_factory: pytest.TempPathFactory, runs: list[list[str]], cut: int, frame: int

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-
 from recorder.cluster import FakeCluster
 from recorder.tools import Toolbox, armed
 from recorder.workspace import Workspace
@@ -11,9 +9,6 @@ from schemas.cases import Cluster, ContainerLogs, Denial, Interaction, LogRecord
 from schemas.policy import LIMITS, Tier
 
 Object = dict[str, Any]
-
-patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""For properties on a machine that is busy with something else."""
 
 SCREEN = Interaction(focused_pane=Pane(kind="pods", scope="shop"))
 

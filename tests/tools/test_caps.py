@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from recorder.tools.caps import LADDER, cap_data, cap_text, cap_yaml, cut_text, shrink, with_note
 from recorder.tools.redact import normalise, redact_data
 from recorder.tools.yamltext import dump
-from tests.tools.fixtures import patient
 
 _text = st.text(max_size=60).map(normalise)
 _scalar = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _text
@@ -22,7 +21,6 @@ _words = st.sampled_from(
 )
 
 
-@patient
 @given(_data | _words | st.lists(_words))
 def test_yaml_reads_back_as_what_was_written(value: Any) -> None:
     assert yaml.safe_load(dump(value)) == value
@@ -43,7 +41,6 @@ def test_shared_parts_are_written_out_without_anchors() -> None:
     assert "&" not in dump({"a": part, "b": part})
 
 
-@patient
 @given(st.text(max_size=400), st.integers(0, 300))
 def test_capped_text_is_within_its_limit_and_capping_again_changes_nothing(text: str, limit: int) -> None:
     once = cap_text(text, limit)
@@ -52,7 +49,6 @@ def test_capped_text_is_within_its_limit_and_capping_again_changes_nothing(text:
     assert (once == text) == (len(text) <= limit)
 
 
-@patient
 @given(st.text(max_size=400), st.integers(0, 300), st.sampled_from(["head", "tail"]))
 def test_cut_text_is_within_its_limit_and_cutting_again_changes_nothing(text: str, limit: int, keep: Any) -> None:
     once = cut_text(text, limit, keep)
@@ -79,7 +75,6 @@ def test_a_cut_says_so_at_the_end_that_was_cut() -> None:
     assert cut_text(lines, keep="tail").startswith("[earlier lines cut")
 
 
-@patient
 @given(_data, st.integers(0, 600))
 def test_capped_yaml_parses_is_within_its_limit_and_capping_again_changes_nothing(value: Any, limit: int) -> None:
     text, record = cap_data(value, limit)
@@ -131,7 +126,6 @@ def test_a_rung_holds_its_limits(rung: Any) -> None:
     assert str(wide["deep"]).count("in") <= rung.depth
 
 
-@patient
 @given(st.text(max_size=200), st.integers(80, 300))
 def test_a_note_stays_within_the_cap_of_a_text(text: str, limit: int) -> None:
     noted = with_note(text, "NOTE: 2 discarded", limit, "text")
@@ -139,7 +133,6 @@ def test_a_note_stays_within_the_cap_of_a_text(text: str, limit: int) -> None:
     assert noted.endswith("NOTE: 2 discarded")
 
 
-@patient
 @given(_data, st.integers(80, 600))
 def test_a_note_leaves_yaml_parseable(value: Any, limit: int) -> None:
     text = cap_data(value, limit)[0]
@@ -149,7 +142,6 @@ def test_a_note_leaves_yaml_parseable(value: Any, limit: int) -> None:
     yaml.safe_load(noted)
 
 
-@patient
 @given(_data)
 def test_redacted_data_still_writes_as_yaml(value: Any) -> None:
     clean, _ = redact_data(value)

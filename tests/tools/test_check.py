@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from recorder.tools import READS, WRITES, armed, check_call, refusal
 from schemas.cases import Cluster
-from tests.tools.fixtures import patient
 
 SPECS = armed("high", cluster=Cluster(metrics=(), log_search=()))
 LOW = armed("low", cluster=Cluster(), without=["diagnose_pod"])
@@ -102,7 +101,6 @@ def test_a_tool_that_never_was_is_unknown(name: str) -> None:
     assert len(refusal(checked).shown) <= 1_000
 
 
-@patient
 @given(name=st.sampled_from([spec.name for spec in READS]) | st.text(max_size=20), raw=st.text(max_size=80))
 def test_any_argument_string_gets_a_disposition(name: str, raw: str) -> None:
     checked = check_call(SPECS, name, raw)
@@ -112,7 +110,6 @@ def test_any_argument_string_gets_a_disposition(name: str, raw: str) -> None:
         assert isinstance(checked.arguments, dict)
 
 
-@patient
 @given(st.dictionaries(st.text(max_size=8), _json, max_size=4))
 def test_any_object_with_sound_declared_arguments_is_executed_unchanged(extra: dict[str, Any]) -> None:
     arguments = {key: value for key, value in extra.items() if key not in ("container", "tail_lines", "previous")} | POD
@@ -120,7 +117,6 @@ def test_any_object_with_sound_declared_arguments_is_executed_unchanged(extra: d
     assert (checked.disposition, checked.arguments) == ("executed", arguments)
 
 
-@patient
 @given(_json.filter(lambda value: value is not None and not isinstance(value, str)))
 def test_a_text_argument_of_any_other_type_is_malformed(value: Any) -> None:
     checked = check_call(SPECS, "diagnose_pod", json.dumps({"pod": value, "namespace": "shop"}))

@@ -11,7 +11,7 @@ from recorder.tools.redact import MASK
 from recorder.workspace import Workspace
 from schemas.cases import Cluster, ContainerLogs
 from schemas.policy import LIMITS
-from tests.tools.fixtures import SCREEN, cluster, everything, meta, patient, pod, toolbox
+from tests.tools.fixtures import SCREEN, cluster, everything, meta, pod, toolbox
 
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("list_resources", {"kind": "pods"}),
@@ -140,7 +140,6 @@ def test_a_note_is_added_in_the_form_of_the_result() -> None:
 _value = st.none() | st.booleans() | st.integers() | st.text(max_size=12) | st.lists(st.integers(), max_size=2)
 
 
-@patient
 @given(
     name=st.sampled_from([spec.name for spec in armed("high", cluster=everything())]),
     arguments=st.dictionaries(
@@ -181,7 +180,6 @@ _junk = st.recursive(
 )
 
 
-@patient
 @given(status=_junk, spec=_junk)
 def test_no_manifest_whatever_crashes_a_pod_report(status: Any, spec: Any) -> None:
     fixture = cluster({"kind": "Pod", "metadata": meta("a"), "spec": spec, "status": status})
