@@ -18,7 +18,7 @@ from replay.campaigns import MANIFEST, run_files
 from replay.graders import LoadedGrader
 from replay.grades import CurrentCase, GraderFailure
 from replay.guard import no_network
-from replay.logref import LogRef
+from replay.logref import LogRef, unreadable
 from replay.pool import Bar, each_log, emitted
 from replay.receipts import GRADES, stored_receipt
 from replay.seal.disk import file_sha256
@@ -340,7 +340,9 @@ def _manifest_value(directory: Path, *keys: str) -> object:
         return None
     try:
         value = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, OSError) as error:
+    except OSError as error:
+        raise unreadable(f"{path}: cannot read the manifest", error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise WorkError(f"{path}: not a campaign manifest ({error}); restore it from a copy") from None
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None

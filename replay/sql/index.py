@@ -19,7 +19,7 @@ from replay.sql.load import Log, Progress, create_store, load
 from replay.sql.quoting import quoted
 from replay.sql.sources import logs_of
 from replay.sql.tables import columns_of, declaration, log_tables
-from schemas.errors import WorkError
+from schemas.errors import UsageError, WorkError
 from schemas.sealed import INDEX as SEALED_INDEX
 
 INDEX = "index.duckdb"
@@ -38,9 +38,14 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 def build(campaign: Path, progress: Progress | None = None, *, again: bool = False) -> Built:
     """Build the index of one campaign, unless a fresh one is there (`again` builds it all the same).
 
-    Raises `WorkError` if it cannot be written.
+    Raises `UsageError` where DuckDB cannot make a file, `WorkError` if it cannot be written or a log not be read.
     """
     target = campaign / INDEX
+    if "?" in str(target.absolute()):
+        raise UsageError(
+            f"{target}: DuckDB makes no file below a directory with a question mark in its name; rename it, or ask "
+            "without an index"
+        )
     logs = logs_of([campaign])
     if not again and is_fresh(campaign):
         return Built(path=str(target), runs=len(logs), bytes=target.stat().st_size, corrupt=0, rebuilt=False)

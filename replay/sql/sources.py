@@ -6,6 +6,7 @@ from pathlib import Path
 
 from replay.campaigns import campaign_directories, logs_in
 from replay.sql.load import Log
+from schemas.errors import UsageError
 
 DEFAULT = Path("campaigns")
 
@@ -13,13 +14,21 @@ DEFAULT = Path("campaigns")
 def campaigns_at(paths: Sequence[Path]) -> list[Path]:
     """The campaign directories at `paths` (default: ./campaigns), each once, in order.
 
-    Raises `UsageError` if a path holds none.
+    Raises `UsageError` if a path holds none, or one that DuckDB cannot be told of.
     """
     found: dict[Path, Path] = {}
     for path in paths or (DEFAULT,):
         for directory in campaign_directories(path):
+            _expect_text(directory)
             found.setdefault(directory.resolve(), directory)
     return list(found.values())
+
+
+def _expect_text(directory: Path) -> None:
+    try:
+        str(directory).encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{directory}: the name is not UTF-8, and DuckDB takes no other; rename it") from None
 
 
 def logs_of(campaigns: Sequence[Path]) -> list[Log]:

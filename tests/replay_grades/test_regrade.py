@@ -497,3 +497,10 @@ def test_an_edit_while_the_processes_start_is_refused(campaign: Path, grader_fil
     with pytest.raises(UsageError, match="was edited while it was running"):
         regrade(campaign, grader, Options())
     assert graders_module.load(reference).sha256 != grader.sha256
+
+
+@pytest.mark.parametrize("options", [Options(), Options(rubric="current")], ids=["recorded", "current"])
+def test_a_manifest_nested_deeper_than_can_be_read_is_an_error_that_names_it(campaign: Path, options: Options) -> None:
+    (campaign / "campaign.json").write_bytes(b'{"x":' + b"[" * 200_000)
+    with pytest.raises(WorkError, match=r"campaign\.json: not a campaign manifest"):
+        regrade(campaign, load("claims"), options)

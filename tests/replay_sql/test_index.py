@@ -7,8 +7,9 @@ import pytest
 
 from replay.sql.index import INDEX, build, is_fresh
 from replay.sql.session import Session
+from replay.sql.sources import campaigns_at
 from replay.sql.views import VIEWS
-from schemas.errors import WorkError
+from schemas.errors import UsageError, WorkError
 from tests.replay_sql.logs import damaged_run, torn_run, whole_run
 
 
@@ -93,3 +94,24 @@ def test_an_index_that_cannot_be_written_is_named(campaign: Path) -> None:
     (campaign / INDEX).mkdir()
     with pytest.raises(WorkError, match=r"index\.duckdb"):
         build(campaign)
+
+
+def test_no_index_is_made_where_duckdb_makes_no_file_and_the_answers_are_there_without_one(tmp_path: Path) -> None:
+    campaign = tmp_path / "which?"
+    whole_run(campaign, "case-r1-abc")
+    with pytest.raises(
+        UsageError, match=r"which\?/index\.duckdb: DuckDB makes no file below .* rename it, or ask without"
+    ):
+        build(campaign)
+    assert [path.name for path in campaign.iterdir()] == ["runs"]
+    with Session([campaign]) as session:
+        assert list(session.query("SELECT count(*) FROM runs").rows()) == [(1,)]
+
+
+def test_a_directory_whose_name_is_no_text_is_refused_by_name(tmp_path: Path) -> None:
+    campaign = tmp_path / os.fsdecode(b"c\xff")
+    whole_run(campaign, "case-r1-abc")
+    with pytest.raises(UsageError, match="the name is not UTF-8, and DuckDB takes no other; rename it"):
+        campaigns_at([campaign])
+    with pytest.raises(UsageError, match="not UTF-8"):
+        Session([campaign])
