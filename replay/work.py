@@ -18,7 +18,7 @@ from replay.logref import LogRef
 from replay.pool import Emit, Handler
 from replay.sealed import manifest_campaign_id
 from replay.unicode import encode_json
-from schemas.errors import LogError
+from schemas.errors import LogError, WorkError
 from schemas.grades import Cause, Corrupt
 from schemas.recorded import RecordedRun
 from schemas.verdicts import Verdict, VerdictValue
@@ -126,7 +126,7 @@ class Folds:
         """The run of a log. One without an event is emitted as `unstarted` and gives None, one that cannot be trusted
         as `corrupt`.
 
-        Raises `LogError` if the manifest does not read.
+        Raises `LogError` if the manifest does not read, and `WorkError` if the log has gone since it was listed.
         """
         if log.folder not in self._campaigns:
             self._campaigns[log.folder] = manifest_campaign_id(log.directory)
@@ -139,6 +139,10 @@ class Folds:
             emit(UNSTARTED, encode_json(log.name) + b"\n")
             return None
         except LogError as error:
+            if not log.path.exists():
+                raise WorkError(
+                    f"{log}: was there and is gone: the campaign was sealed, unsealed or moved meanwhile; try again"
+                ) from None
             reason = str(error).removeprefix(f"{log}: ")
             emit(CORRUPT, encode_json(Corrupt(file=log.name, reason=reason)) + b"\n")
             return None

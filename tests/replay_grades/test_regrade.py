@@ -12,9 +12,11 @@ import pytest
 
 from grading.registry import GRADERS
 from replay import graders as graders_module
+from replay import regrade as regrading
 from replay.fold import fold
 from replay.graders import load
 from replay.regrade import Options, Regraded, regrade
+from replay.seal.sealing import seal
 from replay.sql.sources import campaigns_at
 from replay.store import publish
 from replay.verify import verify
@@ -299,6 +301,18 @@ def test_a_campaign_of_which_every_run_was_killed_at_its_start_says_so(campaign:
         log.write_bytes(b"")
     with pytest.raises(WorkError, match="every log is torn before its first event ends"):
         run_regrade(campaign)
+    assert grade_files(campaign) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_campaign_that_is_sealed_meanwhile_is_not_corrupt_and_nothing_is_stored(
+    jobs: int, campaign: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = regrading.run_files(campaign)
+    seal(campaign, level=1)
+    monkeypatch.setattr(regrading, "run_files", lambda _: listed)
+    with pytest.raises(WorkError, match=r"\.jsonl\.zst: was there and is gone: .*try again"):
+        run_regrade(campaign, jobs=jobs)
     assert grade_files(campaign) == []
 
 
