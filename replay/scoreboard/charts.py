@@ -51,7 +51,7 @@ _SETTINGS = {
     "text.parse_math": False,
 }
 _INCH = 72
-_LONGEST_NAME = 40
+_LONGEST_NAME = 60
 _SLANTED_INCH = 0.055
 """What a character of a name above a column takes, in width and about as much in height."""
 

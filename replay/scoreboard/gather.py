@@ -11,13 +11,15 @@ from pathlib import Path
 import msgspec
 
 from grading.statistics import Comparison, compare_all, supported_order
+from replay.importing.published import CLAIMS_ONLY
+from replay.scoreboard.copies import copies
 from replay.scoreboard.model import Board, FlipCount, Row
 from replay.scoreboard.rows import MODEL_AGENT, Key, Record, key_of, row_of
 from replay.sql.load import Progress
 from replay.sql.quoting import quoted
 from replay.sql.session import Note, Session
-from replay.sql.sources import shared_run_ids
 from schemas.errors import UsageError
+from schemas.grades import NOT_RECORDED
 from schemas.words import counted
 
 DEFAULT_GRADER = "claims"
@@ -40,9 +42,8 @@ def gather(
     Raises `UsageError` where nothing was graded yet, or not by that grader.
     """
     with Session(paths, note=note, progress=progress) as session:
-        copies = shared_run_ids(session.campaigns)
-        if copies:
-            note(f"{counted(copies, 'run')} of these campaigns lie there twice and count twice: leave the copies out")
+        for line in copies(session.campaigns):
+            note(line)
         grader = _grader(session, choice, paths)
         campaigns = {str(row["campaign_id"]): row for row in session.query("SELECT * FROM campaigns").records()}
         covered = session.query(_COVERED).records()
@@ -59,14 +60,20 @@ def gather(
     return _board(grader, rows, [msgspec.convert(flip, FlipCount) for flip in flips])
 
 
-_COVERED = """
+_RUNS = """(
+        FROM runs QUALIFY row_number() OVER (
+            PARTITION BY campaign_id, run_id ORDER BY status = 'corrupt', status = 'interrupted', path
+        ) = 1)"""
+"""Each run once, also where copies of it lie in several directories; of one that differs the best."""
+
+_COVERED = f"""
     SELECT campaign_id, arm, agent, model, any_value(tier) AS tier, count(*) FILTER (latest) AS recorded,
         count(*) FILTER (NOT latest) AS superseded,
         count(*) FILTER (latest AND status = 'interrupted') AS interrupted,
         count(*) FILTER (latest AND status = 'provider_error') AS provider_error,
         count(*) FILTER (latest AND status = 'harness_invalid') AS harness_invalid,
         count(*) FILTER (latest AND status = 'corrupt') AS corrupt, count(*) FILTER (case_kind = 'journey') AS journeys
-    FROM runs WHERE campaign_id IS NOT NULL GROUP BY campaign_id, arm, agent, model
+    FROM {_RUNS} WHERE campaign_id IS NOT NULL GROUP BY campaign_id, arm, agent, model
     ORDER BY campaign_id, arm, agent, model"""
 
 
@@ -74,7 +81,7 @@ def _verdicts(grader: str, choice: Choice) -> str:
     return f"""
         SELECT r.campaign_id, r.arm, r.agent, r.model, r.case_id, r.case_kind, r.repetition, g.* EXCLUDE (
             campaign_id, run_id, arm, agent, model, case_id, repetition, explanation)
-        FROM runs r JOIN grades g USING (campaign_id, run_id)
+        FROM {_RUNS} r JOIN grades g USING (campaign_id, run_id)
         WHERE r.latest AND {_condition(grader, choice)}
         QUALIFY row_number() OVER (
             PARTITION BY r.campaign_id, r.run_id
@@ -117,14 +124,23 @@ def _grader(session: Session, choice: Choice, paths: Sequence[Path]) -> str:
     )
     if not fits:
         have = ", ".join(f"{row['grader']}@{row['version']} ({row['rubric']} rubric)" for row in found)
-        raise UsageError(f"{shown}: no verdicts of that grader, version and rubric; there are: {have}")
+        raise UsageError(
+            f"{shown}: no verdicts of that grader, version and rubric; there are: {have}; "
+            f"run: korvid-replay regrade {shown} {_flags(grader, choice)}"
+        )
     return grader
+
+
+def _flags(grader: str, choice: Choice) -> str:
+    """The flags of the regrade that makes the verdicts of a choice."""
+    version = "" if choice.version is None else f"@{choice.version}"
+    return f"--grader {grader}{version}" + ("" if choice.rubric is None else f" --rubric {choice.rubric}")
 
 
 def _names(keys: Sequence[Key]) -> dict[Key, str]:
     """A name that tells each row apart: agent or model, the arm where arms differ, the campaign where it must."""
     arms = {key[1] for key in keys}
-    short = {key: _who(key) + (f" [{key[1]}]" if len(arms) > 1 else "") for key in keys}
+    short = {key: _who(key) + (f" [{key[1]}]" if key[1] and len(arms) > 1 else "") for key in keys}
     uses = Counter(short.values())
     return {key: name if uses[name] == 1 else f"{name} ({key[0]})" for key, name in short.items()}
 
@@ -172,8 +188,10 @@ def _notes(grader: str, rows: Sequence[Row], groups: int) -> Iterable[str]:
             "Run korvid-replay regrade over all of them."
         )
     for row in rows:
-        if not row.passed.trials:
+        if not row.passed.trials and not row.coverage.not_gradable:
             yield f"{row.name}: no run has a verdict of {grader} yet; run korvid-replay regrade over {row.campaign_id}."
+        elif not row.passed.trials:
+            yield _none_gradable(grader, row)
         elif row.coverage.not_graded:
             ungraded = counted(row.coverage.not_graded, "recorded run")
             yield f"{row.name}: {ungraded} without a verdict; run korvid-replay regrade."
@@ -187,3 +205,15 @@ def _notes(grader: str, rows: Sequence[Row], groups: int) -> Iterable[str]:
         yield f"The rows were asked different cases ({', '.join(sorted(packs))}): compare them case by case."
     if not any(row.baseline for row in rows):
         yield "No baseline agent is among the rows; korvid-rec run --agent oracle (and others) calibrates the cases."
+
+
+def _none_gradable(grader: str, row: Row) -> str:
+    """All verdicts of a row say that the run could not be judged: why, and who can judge what was recorded."""
+    why = ", ".join(f"{reason}: {runs}" for reason, runs in row.not_gradable.items())
+    said = f"{row.name}: {counted(row.coverage.not_gradable, 'run')} graded by {grader}, none gradable ({why})"
+    if grader == DEFAULT_GRADER and NOT_RECORDED in row.not_gradable:
+        return (
+            f"{said}; korvid-replay regrade over {row.campaign_id} with --grader {CLAIMS_ONLY} grades their claims, "
+            f"and scoreboard --grader {CLAIMS_ONLY} shows it."
+        )
+    return f"{said}."

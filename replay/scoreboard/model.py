@@ -98,7 +98,8 @@ class Row(_Part, frozen=True):
     """One row. `name` is unique on the board; `rank` is None for baselines and for rows without a verdict.
 
     `versions` of the grader and `rubrics` (recorded, current) are those of its verdicts: one each where all is well.
-    `failures` counts graded runs by failure class. `successful_journeys` are the graded runs of journeys in which every
+    `failures` counts graded runs by failure class, `not_gradable` by reason those that a grader could not judge.
+    `successful_journeys` are the graded runs of journeys in which every
     turn was a success, of `journeys` graded runs of journeys; both are None where the campaign holds no journey.
     """
 
@@ -121,6 +122,7 @@ class Row(_Part, frozen=True):
     conduct: Conduct
     cost: Cost
     failures: dict[str, int]
+    not_gradable: dict[str, int]
     cases: tuple[CaseResult, ...]
     provenance: Provenance
 

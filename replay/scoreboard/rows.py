@@ -47,7 +47,8 @@ def row_of(name: str, covered: Record, verdicts: list[Record], campaign: Record)
         reliability=_reliability(passes, campaign),
         conduct=_conduct(graded),
         cost=_cost(graded),
-        failures=dict(sorted(Counter(verdict["failure_class"] or "none" for verdict in graded).items())),
+        failures=_tally(verdict["failure_class"] or "none" for verdict in graded),
+        not_gradable=_tally(verdict["reason"] for verdict in verdicts if verdict["verdict"] not in ("pass", "fail")),
         cases=tuple(CaseResult(case_id=case, passed=sum(runs), graded=len(runs)) for case, runs in passes.items()),
         provenance=provenance(covered, campaign),
     )
@@ -60,6 +61,10 @@ def _by_case(verdicts: Iterable[Record], column: str, value: object = True) -> d
         if verdict[column] is not None:
             found[verdict["case_id"]].append(verdict[column] == value)
     return dict(sorted(found.items()))
+
+
+def _tally(words: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(words).items()))
 
 
 def _rate(cases: Cases) -> Rate:

@@ -23,10 +23,11 @@ from replay.sql.grades_source import create_base_grades, receipt_rows
 from replay.sql.load import Progress, create_store, load
 from replay.sql.manifests import campaign_rows
 from replay.sql.quoting import quoted
-from replay.sql.sources import campaigns_at, logs_of, shared_run_ids
+from replay.sql.sources import campaigns_at, logs_of, shared_runs
 from replay.sql.tables import declaration, log_tables
 from replay.sql.views import VIEWS, View, tables_of
 from schemas.errors import UsageError
+from schemas.words import counted
 
 Note = Callable[[str], None]
 
@@ -147,9 +148,10 @@ class Session:
     def _warn_of_copies(self, tables: set[str]) -> None:
         if tables - {"runs", _GRADES} and not self._told_copies:
             self._told_copies = True
-            shared = shared_run_ids(self.campaigns)
+            shared = len(shared_runs(self.campaigns))
             if shared:
-                self._note(f"{shared} run ids are in several of these campaigns; a join by run_id alone mixes them")
+                ids = f"{counted(shared, 'run id')} {'is' if shared == 1 else 'are'}"
+                self._note(f"{ids} in several of these campaigns; a join by run_id alone mixes them")
 
     def _load(self, tables: set[str]) -> None:
         missing = [table for table in log_tables() if table in tables - self._loaded]
@@ -159,7 +161,10 @@ class Session:
         self._loaded |= set(missing)
         if corrupt and not self._told_corrupt:
             self._told_corrupt = True
-            self._note(f"{corrupt} corrupt logs have a row in runs and no other; korvid-replay verify says why")
+            have = "has" if corrupt == 1 else "have"
+            self._note(
+                f"{counted(corrupt, 'corrupt log')} {have} a row in runs and no other; korvid-replay verify says why"
+            )
 
     def _load_grades(self, tables: set[str]) -> None:
         if _GRADES in tables and not self._has_grades:

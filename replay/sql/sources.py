@@ -1,6 +1,6 @@
 """Which campaigns and which logs a question is asked of: the one place that knows where logs lie."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,7 +36,9 @@ def logs_of(campaigns: Sequence[Path]) -> list[Log]:
     return [Log(directory, log) for directory in campaigns for log in logs_in(directory)]
 
 
-def shared_run_ids(campaigns: Sequence[Path]) -> int:
-    """How many run ids are in more than one of the campaigns: none unless one was copied."""
-    names = Counter(log.ref.run_id for log in logs_of(campaigns))
-    return sum(count > 1 for count in names.values())
+def shared_runs(campaigns: Sequence[Path]) -> dict[str, list[Log]]:
+    """The logs of each run id that is in more than one of the campaigns: none unless one was copied."""
+    found: defaultdict[str, list[Log]] = defaultdict(list)
+    for log in logs_of(campaigns):
+        found[log.ref.run_id].append(log)
+    return {run_id: logs for run_id, logs in found.items() if len(logs) > 1}

@@ -100,7 +100,7 @@ def test_a_damaged_log_is_corrupt_and_in_no_other_view(tmp_path: Path) -> None:
             "corrupt",
         )
         assert list(session.query("SELECT DISTINCT run_id FROM tool_calls").rows()) == [("case-r1-abc",)]
-    assert notes == ["1 corrupt logs have a row in runs and no other; korvid-replay verify says why"]
+    assert notes == ["1 corrupt log has a row in runs and no other; korvid-replay verify says why"]
 
 
 def test_an_edited_log_is_corrupt_although_it_decompresses(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_copied_campaign_is_told_of(tmp_path: Path) -> None:
     notes: list[str] = []
     with Session([tmp_path], note=notes.append) as session:
         assert list(session.query("SELECT count(*) FROM turns").rows()) == [(4,)]
-    assert "1 run ids are in several of these campaigns" in notes[0]
+    assert "1 run id is in several of these campaigns" in notes[0]
 
 
 def test_a_campaign_named_twice_counts_once(tmp_path: Path) -> None:

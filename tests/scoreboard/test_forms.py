@@ -119,6 +119,14 @@ def test_a_chart_of_one_row_with_a_long_name_has_room_for_the_name(tmp_path: Pat
     assert run(path, "--format", "html").exception is None
 
 
+def test_a_chart_names_the_provider_of_an_embedded_model(tmp_path: Path) -> None:
+    name = "embedded/qwen2.5-coder-0.5b-instruct-q4_k_m"
+    campaign(tmp_path, {"a": "+"}, name="c-1", model=name)
+    campaign(tmp_path, {"a": "+"}, name="c-2", model=name, arm="no-tools")
+    text = run(tmp_path, "--format", "html").stdout
+    assert re.findall(r"<text [^>]*>([^<]*qwen[^<]*)</text>", text) == [name, f"{name} [no-tools]"] * 2
+
+
 def test_every_id_is_there_once_and_every_reference_has_its_target(page: tuple[str, _Page]) -> None:
     text, parsed = page
     ids = Counter(value for _, name, value in parsed.attributes if name == "id")

@@ -1,6 +1,7 @@
 """A board says what the verdicts say, and no more."""
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from replay.scoreboard.gather import Choice, gather
 from replay.scoreboard.markdown import markdown
 from replay.scoreboard.model import Board, Row
+from replay.seal.sealing import seal
 from schemas.errors import UsageError
 from tests.replay_sql.logs import damaged_run, whole_run
 from tests.scoreboard.grades import campaign, grade, write_grades
@@ -226,3 +228,77 @@ def test_among_several_graders_one_must_be_named_unless_claims_is_there(tmp_path
     with pytest.raises(UsageError, match=r"--grader one\|two"):
         board(tmp_path)
     assert only(tmp_path, grader="two").passed.successes == 0
+
+
+def told(*paths: Path) -> tuple[Board, list[str]]:
+    notes: list[str] = []
+    return gather(paths, Choice(), note=notes.append), notes
+
+
+def test_a_run_that_lies_in_two_directories_counts_once_and_both_are_named(tmp_path: Path) -> None:
+    path = campaign(tmp_path, {"a": "+-"})
+    copy = tmp_path / "copy"
+    shutil.copytree(path, copy)
+    alone = board(path)
+    both, notes = told(path, copy)
+    assert both == alone
+    assert notes == [f"the same 2 runs lie in {path} and in {copy}: counted once"]
+    seal(copy)
+    assert told(path, copy) == (alone, notes)
+
+
+def test_a_copy_without_grades_leaves_no_run_without_a_verdict(tmp_path: Path) -> None:
+    path = campaign(tmp_path, {"a": "+"})
+    copy = tmp_path / "copy"
+    shutil.copytree(path, copy)
+    shutil.rmtree(copy / "grades")
+    both, notes = told(path, copy)
+    assert both.rows[0].coverage == only(path).coverage
+    assert not any("without a verdict" in note for note in both.notes)
+    assert notes == [f"the same 1 run lies in {path} and in {copy}: counted once"]
+
+
+def test_the_same_run_id_with_different_logs_is_warned_of(tmp_path: Path) -> None:
+    path = campaign(tmp_path, {"a": "+"})
+    other = whole_run(tmp_path / "other", "a-r1-c-abc", campaign_id="c-abc", case_id="a", seed=7).parent.parent
+    both, notes = told(path, other)
+    assert (both.rows[0].coverage.recorded, both.rows[0].coverage.graded) == (1, 1)
+    assert len(notes) == 1
+    assert f"in {path} and in {other}, but the logs differ" in notes[0]
+
+
+def test_a_row_whose_runs_are_not_gradable_is_said_to_be_graded_and_why(tmp_path: Path) -> None:
+    campaign(tmp_path, {"a": "??"}, name="c-1", reason="not_recorded")
+    campaign(tmp_path, {"a": "?"}, name="c-2", model="broken", reason="provider_error")
+    found = board(tmp_path)
+    notes = {note.partition(":")[0]: note for note in found.notes}
+    assert "2 runs graded by claims, none gradable (not_recorded: 2)" in notes["ollama/tiny"]
+    assert "regrade over c-1 with --grader claims-only" in notes["ollama/tiny"]
+    assert notes["broken"] == "broken: 1 run graded by claims, none gradable (provider_error: 1)."
+    assert {row.campaign_id: row.not_gradable for row in found.rows} == {
+        "c-1": {"not_recorded": 2},
+        "c-2": {"provider_error": 1},
+    }
+
+
+def test_a_row_without_an_arm_has_no_brackets(tmp_path: Path) -> None:
+    campaign(tmp_path, cases(1), name="c-1", model="m")
+    campaign(tmp_path, cases(1), name="c-2", model="m", arm="no-diagnose")
+    assert sorted(row.name for row in board(tmp_path).rows) == ["m", "m [no-diagnose]"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "flags"),
+    [
+        ({"grader": "claims-only"}, "--grader claims-only"),
+        ({"rubric": "current"}, "--grader claims --rubric current"),
+        ({"version": 9}, "--grader claims@9"),
+    ],
+)
+def test_verdicts_that_are_not_there_come_from_the_regrade_that_is_named(
+    tmp_path: Path, choice: dict[str, object], flags: str
+) -> None:
+    campaign(tmp_path, {"a": "+"})
+    with pytest.raises(UsageError) as refused:
+        board(tmp_path, **choice)
+    assert str(refused.value).endswith(f"run: korvid-replay regrade {tmp_path} {flags}")
