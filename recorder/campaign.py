@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from recorder import serving
 from recorder.catalog import Route, route
 from recorder.log import sync_directory
 from recorder.machine import harness, machine
@@ -24,8 +23,7 @@ from recorder.plan import LOG_SUFFIX, RUNS, PlannedRun, new_campaign_id, plan, r
 from recorder.progress import Board, board
 from recorder.run import Outfit, RunResult, RunSetting, record_run
 from recorder.settings import MODEL_AGENT, Settings
-from recorder.site import Site, facts_of, open_site, probe
-from recorder.transport import ModelClient
+from recorder.site import Clients, Site, Watch, facts_of, open_site, probe
 from recorder.transport.library import load as load_litellm
 from schemas.errors import LogError, UsageError, WorkError
 from schemas.policy import Policy, tier_of
@@ -40,7 +38,6 @@ from schemas.provenance import (
     passport_changed,
     recorded_also_by,
     tools_info,
-    with_learned,
 )
 from schemas.words import counted
 
@@ -91,14 +88,14 @@ def record_campaign(settings: Settings, *, resume: Path | None = None) -> Summar
         served = route(f"{site.provider}/{site.endpoint.model}", settings.tier, facts_of(settings, site))
         manifest = _manifest(settings, site, served, common_outfit(settings, served.tier))
         if earlier is not None and resume is not None:
-            manifest = _continued(earlier, manifest, resume)
+            _refuse_other_campaign(earlier, manifest, resume)
         directory = resume or settings.out or CAMPAIGNS / manifest.campaign_id
         with board(0) as shown:
-            probed = probe(settings, site, shown)
-        before = earlier.serving_before if earlier and earlier.serving_before else probed
-        _refuse_other_engine(before, probed, directory)
-        manifest = msgspec.structs.replace(manifest, serving_before=before)
-        with _locked(directory, manifest, fresh=earlier is None):
+            manifest = msgspec.structs.replace(manifest, serving_before=probe(settings, site, shown))
+        with _locked(directory, manifest, fresh=resume is None):
+            if resume is not None:
+                # Until it was locked another recorder may have gone on with the campaign, and changed its manifest.
+                manifest = _continued(read_manifest(resume), manifest, resume)
             return _record(settings, site, manifest, directory)
 
 
@@ -161,40 +158,8 @@ async def _record_all(
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
-    clients: dict[int | None, ModelClient] = {}
-
-    def client(seed: int | None) -> ModelClient:
-        if seed not in clients:
-            options = site.endpoint.options if seed is None else {**site.endpoint.options, "seed": seed}
-            clients[seed] = ModelClient(msgspec.structs.replace(site.endpoint, options=options))
-        return clients[seed]
-
-    known = manifest.serving_before
-
-    async def changes() -> tuple[str, ...]:
-        nonlocal known
-        if known is None:
-            return ()
-        now = await asyncio.to_thread(serving.probe, site.endpoint, local=site.local)
-        changed = tuple(passport_changed(known, now))
-        # A server that loads its model with the first request says only then what the context is.
-        known = with_learned(known, now)
-        return changed
-
-    key = site.endpoint.api_key
-    setting = RunSetting(
-        campaign_id=manifest.campaign_id,
-        arm=manifest.arm,
-        agent=manifest.agent,
-        model=manifest.model,
-        policy=manifest.policy,
-        outfit=lambda planned: outfit_of(settings, tier_of(manifest.policy), planned),
-        client=client,
-        durability=settings.durability,
-        secrets=() if key is None else (key.reveal(),),
-        seed=settings.seed,
-        serving_changes=changes,
-    )
+    clients, watch = Clients(site.endpoint), Watch(site, manifest.serving_before)
+    setting = _setting(settings, site, manifest, clients, watch)
     try:
         if left:
             shown.note("loading the client library")
@@ -205,19 +170,33 @@ async def _record_all(
             shown.begin(planned)
             if site.script is not None:
                 site.script(planned, tuple(spec.name for spec in setting.outfit(planned).specs))
-            context = None if known is None else known.context_length
-            result = await record_run(
-                planned, msgspec.structs.replace(setting, context_tokens=context), directory / RUNS
-            )
+            setting = msgspec.structs.replace(setting, context_tokens=watch.context_tokens)
+            result = await record_run(planned, setting, directory / RUNS)
             results.append(result)
             shown.end(planned, result)
             _refuse_dead_server(results, directory)
     except asyncio.CancelledError:
         return True
     finally:
-        for opened in clients.values():
-            await opened.close()
+        await clients.close()
     return False
+
+
+def _setting(settings: Settings, site: Site, manifest: Manifest, clients: Clients, watch: Watch) -> RunSetting:
+    key = site.endpoint.api_key
+    return RunSetting(
+        campaign_id=manifest.campaign_id,
+        arm=manifest.arm,
+        agent=manifest.agent,
+        model=manifest.model,
+        policy=manifest.policy,
+        outfit=lambda planned: outfit_of(settings, tier_of(manifest.policy), planned),
+        client=clients.of,
+        durability=settings.durability,
+        secrets=() if key is None else (key.reveal(),),
+        seed=settings.seed,
+        serving_changes=watch.changes,
+    )
 
 
 def _refuse_dead_server(results: list[RunResult], directory: Path) -> None:
@@ -273,6 +252,20 @@ def _manifest(settings: Settings, site: Site, served: Route, outfit: Outfit) -> 
 
 def _continued(earlier: Manifest, now: Manifest, directory: Path) -> Manifest:
     """The manifest of a campaign that goes on. Raises `UsageError` naming what is no longer the same."""
+    _refuse_other_campaign(earlier, now, directory)
+    before = earlier.serving_before or now.serving_before
+    _refuse_other_engine(before, now.serving_before, directory)
+    return msgspec.structs.replace(
+        earlier,
+        durability=now.durability,
+        serving_before=before,
+        serving_after=None,
+        publishable=None,
+        not_publishable_because=(),
+    )
+
+
+def _refuse_other_campaign(earlier: Manifest, now: Manifest, directory: Path) -> None:
     changed = [row for row in differences(earlier, now) if row[0].partition(".")[0] in _MUST_STAY]
     if changed:
         # A digest says that something changed; what follows it by name says what.
@@ -282,9 +275,6 @@ def _continued(earlier: Manifest, now: Manifest, directory: Path) -> Manifest:
             f"--resume {directory}: not the campaign that would be recorded now ({listed}); "
             "give the same flags, variables, files and cases, or start a new campaign"
         )
-    return msgspec.structs.replace(
-        earlier, durability=now.durability, serving_after=None, publishable=None, not_publishable_because=()
-    )
 
 
 def _brief(value: object) -> str:

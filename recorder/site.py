@@ -1,5 +1,6 @@
 """Where the model is served while a campaign is recorded: a configured server, the embedded one, or a scripted one."""
 
+import asyncio
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,9 +16,10 @@ from recorder.plan import PlannedRun
 from recorder.progress import Board, board
 from recorder.scripted import Reply, ScriptedServer
 from recorder.settings import EMBEDDED_PROVIDER, MODEL_AGENT, Settings
+from recorder.transport import ModelClient
 from recorder.transport.endpoint import BASE_URL, Endpoint, make_endpoint
 from schemas.errors import UsageError
-from schemas.provenance import ServingPassport
+from schemas.provenance import ServingPassport, passport_changed, with_learned
 
 _BASELINE_PROVIDER = "scripted"
 _CONNECT_TIMEOUT_S = 10.0
@@ -58,8 +60,9 @@ def _refuse_unreachable(endpoint: Endpoint) -> None:
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
         socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_TIMEOUT_S).close()
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, UnicodeError) as error:
+        # A host name that no resolver takes, with an empty or overlong label, fails where it is encoded.
+        reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
             f"{BASE_URL} or --base-url: no model server at {endpoint.base_url} ({reason}); start it, or correct the URL"
         ) from None
@@ -91,6 +94,49 @@ def _scripted(agent: str) -> Iterator[Site]:
     with ScriptedServer(next_reply) as server:
         endpoint = make_endpoint(f"openai/{server.card.name}", f"{server.url}/v1")
         yield Site(endpoint=endpoint, provider=_BASELINE_PROVIDER, model=f"{_BASELINE_PROVIDER}/{agent}", script=script)
+
+
+class Clients:
+    """The model clients of a campaign: one for each seed that its runs are given, made when it is first asked for."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._opened: dict[int | None, ModelClient] = {}
+
+    def of(self, seed: int | None) -> ModelClient:
+        """The client that asks for `seed`, or for none."""
+        if seed not in self._opened:
+            options = self._endpoint.options if seed is None else {**self._endpoint.options, "seed": seed}
+            self._opened[seed] = ModelClient(msgspec.structs.replace(self._endpoint, options=options))
+        return self._opened[seed]
+
+    async def close(self) -> None:
+        """Close their connections."""
+        for client in self._opened.values():
+            await client.close()
+
+
+class Watch:
+    """What is known of the server while a campaign is recorded. Without a passport to begin with it is not asked."""
+
+    def __init__(self, site: Site, before: ServingPassport | None) -> None:
+        self._site = site
+        self._known = before
+
+    @property
+    def context_tokens(self) -> int | None:
+        """The tokens that the server holds, once known."""
+        return None if self._known is None else self._known.context_length
+
+    async def changes(self) -> tuple[str, ...]:
+        """Ask the server again: what is no longer as it was."""
+        if self._known is None:
+            return ()
+        now = await asyncio.to_thread(serving.probe, self._site.endpoint, local=self._site.local)
+        changed = tuple(passport_changed(self._known, now))
+        # A server that loads its model with the first request says only then what the context is.
+        self._known = with_learned(self._known, now)
+        return changed
 
 
 def facts_of(settings: Settings, site: Site) -> Facts | None:

@@ -194,6 +194,25 @@ def test_a_campaign_of_two_builds_owns_up_to_it_and_is_not_publishable(
     assert manifest.not_publishable_because == ("2 builds of the harness recorded parts of it",)
 
 
+def test_what_another_resume_wrote_until_the_directory_was_locked_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign(tmp_path / "c", agent="silent")
+    tear(tmp_path / "c", "oom-killed-r1")
+    real = recorder.site.probe
+
+    def slow(*arguments: Any, **more: Any) -> Any:
+        monkeypatch.setattr(recorder.campaign, "probe", real)
+        monkeypatch.setenv(REVISION, "build-b")
+        resumed(tmp_path / "c")
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(recorder.campaign, "probe", slow)
+    _, manifest = resumed(tmp_path / "c")
+    assert [build.revision for build in manifest.also_recorded_by] == ["build-b"]
+    assert len(manifest.not_publishable_because) == 1
+
+
 def test_a_resume_that_would_ask_something_else_is_refused_by_the_name_of_the_difference(tmp_path: Path) -> None:
     overlay = tmp_path / "overlay.md"
     overlay.write_text("Answer in one sentence.\n")

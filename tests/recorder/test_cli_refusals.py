@@ -53,6 +53,8 @@ WRONG: list[tuple[list[str], dict[str, str], str]] = [
     ([], SERVED | {"KORVID_EVAL_API_KEY_ENV": "NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE"),
     ([], SERVED | {"KORVID_EVAL_API_KEY_ENV": "sk-hunter2hunter2"}, "must be the name of a variable"),
     ([], SERVED, "no model server at http://127.0.0.1:9"),
+    (["--base-url", "http://a..b"], {MODEL: "ollama/x"}, "no model server at http://a..b"),
+    (["--base-url", f"http://{'a' * 64}.org"], {MODEL: "ollama/x"}, f"no model server at http://{'a' * 64}.org"),
 ]
 
 
