@@ -230,7 +230,7 @@ def _run(log: _Log, place: str, sample: dict[str, Any], cases: Mapping[str, Case
         repetition=repetition,
         attempt=1,
         arm=str(well_formed(ours.get("arm")) or ""),
-        agent="model",
+        agent=_agent(ours),
         model=log.model,
         seed=None,
         stimulus_sha256=stimulus_digest(stimulus),
@@ -262,6 +262,12 @@ def _ours(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _names(value: Any) -> tuple[str, ...]:
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
+
+
+def _agent(ours: dict[str, Any]) -> str:
+    """Who answered: a baseline agent of an export from here, else a model."""
+    found = ours.get("agent")
+    return str(well_formed(found)) if isinstance(found, str) and found else "model"
 
 
 def _case_id(value: Any) -> str:
@@ -336,10 +342,11 @@ def _unmapped(sample: dict[str, Any]) -> dict[str, Any]:
 def _when(value: Any) -> str:
     """RFC 3339 in UTC; a moment that does not read is the start of 1970."""
     try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
+        read = datetime.fromisoformat(str(value))
+        moment = read.astimezone(UTC) if read.tzinfo else read.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         moment = datetime.fromtimestamp(0, UTC)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _policy(log: _Log) -> Policy:
@@ -364,7 +371,7 @@ def _manifest(log: _Log, runs: list[RunToWrite], cases: Mapping[str, Case]) -> M
         campaign_id=log.campaign_id,
         created=_when(log.header["eval"].get("created")),
         arm=runs[0].started.arm,
-        agent="model",
+        agent=runs[0].started.agent,
         model=log.model,
         pack=PackInfo(
             name="journeys" if all(run.started.case_kind == "journey" for run in runs) else "scenarios",

@@ -17,8 +17,10 @@ from replay.fold import fold
 from replay.graders import load
 from replay.importing import evalzip
 from replay.importing.inspect_logs import import_inspect
+from replay.reader import RunReader
 from replay.seal.sealing import seal
 from schemas.errors import UsageError, WorkError
+from schemas.events import RunStarted
 from schemas.recorded import RecordedRun
 from tests.replay_grades.tools import digests
 from tests.replay_grades.tools import rows as grade_rows
@@ -161,6 +163,21 @@ def test_each_user_message_begins_a_turn(tmp_path: Path) -> None:
     assert [(turn.user, turn.answer) for turn in run.turns] == [("one", "first"), ("two", "second")]
     assert run.case_kind == "journey"
     assert run.turns[0].usage.input_tokens is None
+
+
+@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00", "yesterday", 7])
+def test_a_moment_that_no_calendar_holds_reads_as_1970(tmp_path: Path, moment: Any) -> None:
+    log(tmp_path / "a.eval", [sample(started_at=moment)])
+    campaign = import_inspect([tmp_path / "a.eval"], tmp_path / "out").campaigns[0]
+    start = next(iter(RunReader(run_files(Path(campaign.path))[0]))).event
+    assert isinstance(start, RunStarted)
+    assert start.wall_time == "1970-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("agent", [None, "", 7, ["oracle"]])
+def test_an_agent_that_is_no_name_is_a_model(tmp_path: Path, agent: Any) -> None:
+    ours = {"korvid": {"turns": [], "agent": agent}}
+    assert run_of(log(tmp_path / "a.eval", [sample(metadata=ours)]), tmp_path / "out").agent == "model"
 
 
 def test_ids_that_are_no_file_names_stay_apart(tmp_path: Path) -> None:
