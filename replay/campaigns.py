@@ -9,7 +9,7 @@ from pathlib import Path
 
 from replay.logref import LOG_SUFFIX, LogRef, as_ref
 from replay.sealed import MANIFEST, is_sealed, sealed_logs
-from schemas.errors import LogError, UsageError
+from schemas.errors import LogError, UsageError, WorkError
 from schemas.sealed import EVENTS
 
 __all__ = ["LOG_SUFFIX", "MANIFEST", "RUNS", "LogRef", "campaign_directories", "find_run", "logs_in", "run_files"]
@@ -18,7 +18,19 @@ RUNS = "runs"
 
 
 def campaign_directories(path: Path) -> list[Path]:
-    """The campaign directories at `path`: itself, or those directly below it. Raises `UsageError` if there is none."""
+    """The campaign directories at `path`: itself, or those directly below it.
+
+    Raises `UsageError` if there is none, `WorkError` if one cannot be looked into.
+    """
+    try:
+        return _directories(path)
+    except OSError as error:
+        raise WorkError(
+            f"{error.filename}: {error.strerror}; make it readable, or give a campaign directory by itself"
+        ) from None
+
+
+def _directories(path: Path) -> list[Path]:
     if not path.exists():
         raise UsageError(f"{path}: no such file or directory; give a campaign directory or one log")
     if is_campaign(path):
@@ -64,7 +76,7 @@ def logs_in(directory: Path) -> list[LogRef]:
 def run_files(path: Path) -> list[LogRef]:
     """The logs at `path`: one log, or all logs of the campaigns there, campaign by campaign.
 
-    Raises `UsageError` if nothing is there, `LogError` as `logs_in` does.
+    Raises `UsageError` and `WorkError` as `campaign_directories` does, `LogError` as `logs_in` does.
     """
     if path.is_file():
         if path.name == EVENTS:
@@ -73,11 +85,6 @@ def run_files(path: Path) -> list[LogRef]:
             raise UsageError(f"{path}: not a log; a log is named <run_id>{LOG_SUFFIX}")
         return [as_ref(path)]
     return [log for directory in campaign_directories(path) for log in logs_in(directory)]
-
-
-def run_id_of(log: LogRef | Path) -> str:
-    """The run id that a log's file name or its entry in the index claims."""
-    return as_ref(log).run_id
 
 
 def find_run(path: Path, run: str) -> LogRef:
