@@ -131,7 +131,15 @@ def _totals(records: list[Record], end: End) -> dict[str, Any]:
 
 
 def render(shown: Transcript, *, whole: bool = False) -> Iterator[str]:
-    """The lines of a transcript for a terminal; long texts are clipped in the middle unless `whole`."""
+    """The lines of a transcript for a terminal; long texts are clipped in the middle unless `whole`.
+
+    Whatever a model or a server wrote stays within its line, and cannot pass for another one.
+    """
+    for line in _lines(shown, whole):
+        yield printable(line if whole else _clipped(line))
+
+
+def _lines(shown: Transcript, whole: bool) -> Iterator[str]:
     run, totals = shown.run, shown.totals
     attempt = f", attempt {run['attempt']}" if run["attempt"] > 1 else ""
     yield f"run {run['run_id']}  case {run['case_id']}, repetition {run['repetition']}{attempt}"
@@ -222,7 +230,7 @@ def _block(text: str, whole: bool, mark: str = "    ") -> Iterator[str]:
         left_out = f"... {len(lines) - 2 * half} lines; --whole shows them ..."
         lines = [*lines[:half], left_out, *lines[-half:]]
     for line in lines:
-        yield mark + printable(line if whole else _clipped(line))
+        yield mark + line
 
 
 def _clipped(line: str) -> str:
