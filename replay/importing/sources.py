@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import io
 import os
-import subprocess
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -19,6 +18,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from replay.publishing.repository import Git
 from schemas.errors import UsageError, WorkError
 
 ARCHIVE_SUFFIXES = (".tar.gz", ".tgz")
@@ -76,8 +76,8 @@ def open_source(path: Path, branch: str = BRANCH) -> Source:
         return _source(path.resolve().parent.name, str(path.parent), beside)
     if not path.is_dir():
         raise UsageError(f"{path}: no such file or directory; give a .tar.gz, a directory or a repository")
-    if _is_repository(path) and (commit := _branch_commit(path, branch)) is not None:
-        return _source(path.resolve().name, f"{path} ({branch})", _of_branch(path, commit))
+    if _is_repository(path) and (commit := _branch_commit(Git(path), branch)) is not None:
+        return _source(path.resolve().name, f"{path} ({branch})", _of_branch(Git(path), commit))
     if _is_bare(path):
         raise UsageError(f"{path}: the repository has no branch {branch!r}; name one with --branch")
     return _source(path.resolve().name, str(path), _walk(path))
@@ -215,37 +215,55 @@ def _is_bare(path: Path) -> bool:
     return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
 
 
-def _branch_commit(path: Path, branch: str) -> str | None:
-    for name in (f"refs/heads/{branch}", f"refs/remotes/origin/{branch}"):
-        done = _git(path, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", may_fail=True)
-        if done:
-            return done.decode().strip()
-    return None
+def _branch_commit(git: Git, branch: str) -> str | None:
+    return git.ref(f"refs/heads/{branch}") or git.ref(f"refs/remotes/origin/{branch}")
 
 
-def _of_branch(path: Path, commit: str) -> Iterator[tuple[str, bytes]]:
+class _Blob(msgspec.Struct, frozen=True):
+    """A file of a commit."""
+
+    name: str
+    sha: str
+    size: int
+
+
+def _of_branch(git: Git, commit: str) -> Iterator[tuple[str, bytes]]:
     """The files of a commit, read from the object store: no working tree is needed or touched."""
-    listing = _git(path, "ls-tree", "-r", "-z", "--long", "--full-tree", commit)
-    for entry in listing.split(b"\0"):
+    for group in _groups(_blobs(git, commit)):
+        asked = "".join(f"{blob.sha}\n" for blob in group).encode()
+        answer = io.BytesIO(git.run("cat-file", "--batch", data=asked).stdout)
+        for blob in group:
+            answer.readline()
+            yield blob.name, answer.read(blob.size)
+            answer.read(1)
+
+
+def _blobs(git: Git, commit: str) -> Iterator[_Blob]:
+    """The ordinary files of a commit; links are passed over."""
+    for entry in git.run("ls-tree", "-r", "-z", "--long", "--full-tree", commit).stdout.split(b"\0"):
         if not entry:
             continue
         head, _, raw = entry.partition(b"\t")
-        mode, kind, blob, size = head.decode().split()
-        name = _safe_name(raw.decode("utf-8", "replace"), f"{path} ({commit[:12]})")
+        mode, kind, sha, size = head.decode().split()
+        name = _safe_name(raw.decode("utf-8", "replace"), f"{git.path} ({commit[:12]})")
         if kind != "blob" or mode == "120000" or PurePosixPath(name).name.startswith("._"):
             continue
+        if not size.isdigit():
+            raise WorkError(f"{git.path}: {name} is missing from the repository; fetch it again")
         if int(size) > MAX_FILE_BYTES:
-            raise WorkError(f"{path}: {name} has {size} bytes, more than {MAX_FILE_BYTES}: refused")
-        yield name, _git(path, "cat-file", "blob", blob)
+            raise WorkError(f"{git.path}: {name} has {size} bytes, more than {MAX_FILE_BYTES}: refused")
+        yield _Blob(name, sha, int(size))
 
 
-def _git(path: Path, *arguments: str, may_fail: bool = False) -> bytes:
-    command = ["git", "--no-pager", "-c", "core.fsmonitor=false", "-C", str(path), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except OSError as error:
-        raise WorkError(f"{path}: git cannot be run: {error.strerror}; install git") from None
-    if done.returncode and not may_fail:
-        message = done.stderr.decode("utf-8", "replace").strip()
-        raise WorkError(f"{path}: git {arguments[0]}: {message}")
-    return b"" if done.returncode else done.stdout
+def _groups(blobs: Iterable[_Blob]) -> Iterator[list[_Blob]]:
+    """Blobs that are read by one process: no more at once than the largest file may have."""
+    group: list[_Blob] = []
+    size = 0
+    for blob in blobs:
+        if size + blob.size > MAX_FILE_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(blob)
+        size += blob.size
+    if group:
+        yield group

@@ -6,6 +6,7 @@ import json
 import subprocess
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -182,6 +183,44 @@ def test_a_clone_and_a_bare_clone_are_read_alike(repository: Path, tmp_path: Pat
     git(tmp_path, "clone", "-q", "--bare", str(repository), "bare.git")
     found = [open_source(path) for path in (repository, tmp_path / "clone", tmp_path / "bare.git")]
     assert found[0].units == found[1].units == found[2].units
+
+
+def test_a_repository_is_read_from_within_a_hook_of_another_one(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = open_source(repository)
+    git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert open_source(repository) == found
+
+
+def test_the_files_of_a_branch_are_read_by_few_processes_each_whole(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {f"{number}.json": b"[\n" * number for number in range(40)}
+    git(repository, "checkout", "-q", "-f", "eval-results")
+    for name, text in texts.items():
+        (repository / name).write_bytes(text)
+    git(repository, "add", ".")
+    git(repository, "commit", "-q", "-m", "many")
+    monkeypatch.setattr(sources, "MAX_FILE_BYTES", 1000)
+    real, ran = subprocess.run, []
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        ran.append(arguments)
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(subprocess, "run", counted)
+    loose = open_source(repository).loose
+    assert {name: loose[name].data for name in texts} == texts
+    assert len(ran) < 10
+
+
+def test_a_file_that_a_repository_has_lost_is_named(repository: Path) -> None:
+    sha = git(repository, "rev-parse", "eval-results:results/tasks.json").strip()
+    (repository / ".git" / "objects" / sha[:2] / sha[2:]).unlink()
+    with pytest.raises(WorkError, match=r"tasks\.json|ls-tree"):
+        open_source(repository)
 
 
 def test_a_repository_without_the_branch_says_so(repository: Path, tmp_path: Path) -> None:
