@@ -100,6 +100,7 @@ def _identity(run: RunView) -> dict[str, Any]:
         "case_kind": started.case_kind,
         "attempt": started.attempt,
         "arm": started.arm,
+        "agent": started.agent,
         "status": run.status,
         "log_sha256": run.sha256,
         "stimulus_sha256": started.stimulus_sha256,

@@ -15,6 +15,7 @@ from replay.export import export
 from replay.fold import fold
 from replay.graders import load
 from replay.importing.inspect_logs import import_inspect
+from replay.scoreboard.gather import Choice, gather
 from schemas.recorded import RecordedRun
 from tests.scoreboard import grades
 
@@ -62,6 +63,18 @@ def test_of_several_grades_of_one_version_and_rubric_the_newest_is_the_score(tmp
     with zipfile.ZipFile(log) as archive:
         (sample,) = (json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("samples/"))
     assert sample["scores"]["claims@2"]["value"] == "I"
+
+
+@pytest.mark.parametrize("agent", ["oracle", "model"])
+def test_what_comes_back_was_answered_by_the_same_agent(tmp_path: Path, agent: str) -> None:
+    made = grades.campaign(tmp_path, {"oom-killed": "+"}, agent=agent)
+    export(made, "inspect", tmp_path / "out")
+    back = import_inspect([next((tmp_path / "out").glob("*.eval"))], tmp_path / "imported").campaigns[0]
+    (run,) = (fold(log) for log in run_files(Path(back.path)))
+    assert run.agent == agent
+    assert json.loads((Path(back.path) / "campaign.json").read_bytes())["agent"] == agent
+    (row,) = gather([Path(back.path)], Choice()).rows
+    assert row.baseline == (agent != "model")
 
 
 def test_what_comes_back_has_the_same_turns_calls_and_verdicts(campaign: Path, exported: Path, tmp_path: Path) -> None:
