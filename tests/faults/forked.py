@@ -131,12 +131,19 @@ def serve(requests: IO[str], answers: IO[str]) -> None:
 
 
 def _fork(request: dict[str, Any]) -> int:
+    """The pid of a child that leads a process group of its own by now, so that `kill_all` finds the group."""
+    reading, writing = os.pipe()
     pid = os.fork()
     if pid:
+        os.close(writing)
+        os.read(reading, 1)
+        os.close(reading)
         return pid
     code = 1
     try:
         os.setsid()
+        os.close(reading)
+        os.close(writing)
         for number, suffix in ((1, ".out"), (2, ".err")):
             os.dup2(os.open(request["out"] + suffix, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

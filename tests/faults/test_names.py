@@ -2,6 +2,7 @@
 
 import json
 import os
+import uuid
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,11 +27,12 @@ from tests.recorder.commands import server_env
 from tests.seal.campaigns import files
 from tests.synthetic import Options, generate
 
+ESCAPED = f"/tmp/escaped-{uuid.uuid4().hex}"
 HOSTILE = {
-    "path": "../../../../tmp/escaped",
-    "absolute": "/tmp/escaped",
+    "path": f"../../../..{ESCAPED}",
+    "absolute": ESCAPED,
     "quote": 'it\'s "quoted" `too`',
-    "sql": "x'; DROP VIEW runs; ATTACH '/tmp/escaped' AS e; --",
+    "sql": f"x'; DROP VIEW runs; ATTACH '{ESCAPED}' AS e; --",
     "newline": "first\nsecond\r\nerror: third",
     "terminal": "\x1b[2J\x1b]0;title\x07",
     "nul": "a\0b",
@@ -112,7 +114,7 @@ def test_every_command_takes_a_hostile_name_as_text(tmp_path: Path, monkeypatch:
     assert os.listdir(tmp_path) == ["a"]
     assert os.listdir(tmp_path / "a") == ["b"]
     assert os.listdir(tmp_path / "a" / "b") == ["c"]
-    assert not Path("/tmp/escaped").exists()
+    assert not Path(ESCAPED).exists()
     assert git(work / "repository", "ls-tree", "--name-only", "eval-results:campaigns") == campaign
     assert "<script>" not in (work / "board.html").read_text().partition("</style>")[2]
 

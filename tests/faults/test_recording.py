@@ -36,7 +36,10 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 
 class SlowModel:
-    """A script that stops at a chosen request of a round, at a chosen piece of its answer."""
+    """A script that stops at a chosen request of a round, at a chosen piece of its answer.
+
+    Each stop holds an answer until `release`, so that a recorder that is killed then has not ended by itself.
+    """
 
     def __init__(self) -> None:
         self.reached = threading.Event()
@@ -45,10 +48,15 @@ class SlowModel:
         self._where = ""
 
     def stop_at(self, request: int, where: str) -> None:
-        """Stop at the so-manieth request from now: `before` its answer, `within` it, or not at all (`passing`)."""
+        """Stop at the so-manieth request from now: `before` its answer, `within` it, or `passing` it: at the next."""
         self.release()
         self.reached, self._release = threading.Event(), threading.Event()
         self._left, self._where = request, where
+
+    def run_through(self) -> None:
+        """Stop no more."""
+        self.release()
+        self._left, self._where = 0, ""
 
     def release(self) -> None:
         self._release.set()
@@ -60,12 +68,13 @@ class SlowModel:
             Reply(text=f"Looking, {asked}.", tool_calls=(call,)) if asked < 2 else Reply(text="It is all fine, I say.")
         )
         self._left -= 1
-        if self._left != 0:
+        if self._left == 0:
+            self.reached.set()
+        if self._left != (-1 if self._where == "passing" else 0):
             return reply
-        self.reached.set()
-        if self._where == "before":
-            return msgspec.structs.replace(reply, hold_before=self._release)
-        return msgspec.structs.replace(reply, hold=self._release, hold_at=2) if self._where == "within" else reply
+        if self._where == "within":
+            return msgspec.structs.replace(reply, hold=self._release, hold_at=2)
+        return msgspec.structs.replace(reply, hold_before=self._release)
 
 
 def test_killed_at_twenty_random_moments_everything_acknowledged_is_there_and_resume_completes(
@@ -90,7 +99,7 @@ def test_killed_at_twenty_random_moments_everything_acknowledged_is_there_and_re
             assert_recorded(directory, server)
             assert all(path.read_bytes() == data for path, data in frozen.items()), "earlier attempts are untouched"
             frozen = {path: path.read_bytes() for path in (directory / "runs").iterdir()}
-        model.stop_at(0, "passing")
+        model.run_through()
         last = forks.start(*flags, "--json", cwd=here, env=env)
         assert last.wait() == 0, last.stderr
         assert_recorded(directory, server)
@@ -139,7 +148,10 @@ def test_a_disk_that_is_full_from_the_start_leaves_nothing_that_stands_in_the_wa
 def test_a_disk_that_fills_up_ends_the_recording_with_one_line_and_resume_goes_on(here: Path, forks: Forks) -> None:
     with ScriptedServer(SlowModel()) as server:
         env = server_env(server)
-        full = forks.start("run", "few", "--reps", "1", "--out", "c", cwd=here, env=env, file_bytes=6_000)
+        whole = forks.start("run", "few", "--reps", "1", "--out", "whole", cwd=here, env=env)
+        assert whole.wait() == 0, whole.stderr
+        room = between_manifest_and_log(here / "whole")
+        full = forks.start("run", "few", "--reps", "1", "--out", "c", cwd=here, env=env, file_bytes=room)
         assert full.wait() == 1
         assert "Traceback" not in full.stderr
         last = full.stderr.splitlines()[-1]
@@ -151,6 +163,14 @@ def test_a_disk_that_fills_up_ends_the_recording_with_one_line_and_resume_goes_o
         again = forks.start("run", "few", "--resume", "c", cwd=here, env=env)
         assert again.wait() == 0, again.stderr
     assert Counter(check.state for check in verify(here / "c")) == {"complete": 2, "interrupted": 1}
+
+
+def between_manifest_and_log(directory: Path) -> int:
+    """A size in bytes that the manifest of this campaign stays below by far, and that each of its logs exceeds."""
+    manifest = (directory / "campaign.json").stat().st_size
+    shortest = min(path.stat().st_size for path in (directory / "runs").iterdir())
+    assert manifest < shortest
+    return (manifest + shortest) // 2
 
 
 def write_events(log: RunLog, until: int) -> int:
