@@ -1,7 +1,6 @@
 """Re-derive every digest of a log: nothing in it is believed because it says so."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -11,12 +10,12 @@ import msgspec
 
 from replay.bodies import rebuilt_body
 from replay.campaigns import MANIFEST, RUNS, campaign_directories, logs_in, run_files
-from replay.logref import LogRef, as_ref, unreadable
+from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
 from replay.receipts import problems
 from replay.seal.leftovers import leftovers
 from replay.seal.sums import check_sums
-from replay.sealed import is_sealed, read_index
+from replay.sealed import is_sealed, manifest_campaign_id, read_index
 from schemas.cases import rubric_digest, rubric_from_wire, stimulus_digest, stimulus_from_wire
 from schemas.errors import CaseError, LogError
 from schemas.events import Event, Message, ModelRequest, RunStarted, Toolset, Unknown
@@ -72,6 +71,13 @@ def verify(path: Path) -> Iterator[RunCheck | FileCheck]:
 
 def _verify_campaign(directory: Path) -> Iterator[RunCheck | FileCheck]:
     try:
+        manifest_campaign_id(directory)
+    except LogError as error:
+        path = str(directory / MANIFEST)
+        yield FileCheck(file=MANIFEST, path=path, state="corrupt", detail=str(error).removeprefix(f"{path}: "))
+        if is_sealed(directory):
+            return
+    try:
         logs = logs_in(directory)
     except LogError as error:
         name = INDEX if is_sealed(directory) else EVENTS
@@ -119,13 +125,17 @@ def verify_run(log: LogRef | Path) -> RunCheck:
     derived = _Derived(log)
     reader = RunReader(log)
     detail = ""
-    try:
-        for record in reader:
-            derived.check(record.event)
-    except LogError as error:
-        detail = str(error)
+    for record in reader:
+        if not detail:
+            try:
+                derived.check(record.event)
+            except LogError as error:
+                detail = f"corrupt: {error}"
     end = reader.end
     state = "corrupt" if detail or end is None else end.state
+    if end is not None and end.state == "corrupt":
+        # What does not read is the reason of what does not hold, and has a place.
+        detail = end.describe()
     status = reader.finished.status if state == "complete" and reader.finished else None
     if status == "interrupted":
         state, detail = (
@@ -191,8 +201,8 @@ class _Derived:
         if not manifest.is_file():
             return
         found = manifest.stat()
-        campaign = _campaign_of(manifest, found.st_ino, found.st_mtime_ns, found.st_size)
-        if campaign != event.campaign_id:
+        campaign = _campaign_of(self._log.directory, found.st_ino, found.st_mtime_ns, found.st_size)
+        if campaign is not None and campaign != event.campaign_id:
             raise LogError(f"event 0: this run belongs to campaign {event.campaign_id}, not to {campaign}")
 
     def _check_case(self, event: RunStarted) -> None:
@@ -219,14 +229,15 @@ class _Derived:
 
 
 @lru_cache(maxsize=4)
-def _campaign_of(manifest: Path, *_: int) -> object:
-    """The campaign id in a manifest, read once while the file is the same: it names every case, and each run asks."""
+def _campaign_of(directory: Path, *_: int) -> str | None:
+    """The campaign id in a manifest, read once while the file is the same: it names every case, and each run asks.
+
+    None if it is no manifest: that is its own fault and no run's.
+    """
     try:
-        return json.loads(manifest.read_bytes()).get("campaign_id")
-    except OSError as error:
-        raise unreadable(f"{manifest}: cannot read the manifest", error) from None
-    except (ValueError, AttributeError, RecursionError):
-        raise LogError(f"{manifest}: not a campaign manifest; restore it from a copy") from None
+        return manifest_campaign_id(directory)
+    except LogError:
+        return None
 
 
 def _expect(seq: int, name: str, found: int, expected: int) -> None:

@@ -51,7 +51,7 @@ def test_a_line_without_end_of_depth_is_corrupt_and_no_crash(tmp_path: Path) -> 
         assert verify_run(rewritten(log, [*lines, deep])).state == "corrupt"
 
 
-def test_the_manifest_is_read_once_for_all_runs_and_again_once_it_changed(
+def test_the_manifest_is_not_read_for_every_run_and_again_once_it_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(5):
@@ -62,8 +62,25 @@ def test_the_manifest_is_read_once_for_all_runs_and_again_once_it_changed(
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: read.append(path) or read_bytes(path))
     assert {check.state for check in verify(tmp_path)} == {"complete"}
-    assert read.count(manifest) == 1
+    assert read.count(manifest) == 2
     manifest.write_text('{"campaign_id": "c-other"}')
     assert {check.state for check in verify(tmp_path)} == {"corrupt"}
-    manifest.write_text("[" * 100_000)
-    assert all("not a campaign manifest" in check.detail for check in verify(tmp_path))
+
+
+@pytest.mark.parametrize("damage", ["[" * 100_000, "", "[1]", '{"campaign_id": 3}'])
+def test_a_manifest_that_does_not_read_is_its_own_line_and_no_fault_of_a_run(tmp_path: Path, damage: str) -> None:
+    finished_log(tmp_path / "runs", results=1)
+    (tmp_path / "campaign.json").write_text(damage)
+    manifest, run = verify(tmp_path)
+    assert (manifest.state, run.state) == ("corrupt", "complete")
+    assert manifest.describe().startswith("campaign.json: not a campaign manifest")
+
+
+def test_what_does_not_hold_is_called_corrupt_and_a_break_in_the_bytes_behind_it_has_its_place(tmp_path: Path) -> None:
+    log = finished_log(tmp_path, results=2)
+    lines = list(whole_lines(log))[:-1]
+    lines[0] = lines[0].replace(b'"stimulus_sha256":"', b'"stimulus_sha256":"f')
+    data = rewritten(log, lines).read_bytes()
+    assert verify_run(log).describe().startswith("case-r1-abc: corrupt: event 0: the stimulus has SHA-256")
+    log.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert re.match(r"case-r1-abc: corrupt at byte \d+ \(", verify_run(log).describe())
