@@ -1,13 +1,13 @@
 """What recording costs: CPU for an event through the log, and CPU until the offline tool says what it can do.
 
-Run with `-s` to see the figures. CPU time only: how long a busy machine takes says nothing.
+Run with `-s` to see the figures. CPU time only, as ratios to other work in the same run, in turns, the least of
+several: how fast a machine is and what else it does says nothing.
 """
 
 import gzip
+import hashlib
 import json
 import os
-import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import zstandard
 
 from recorder.log import RunLog
+from schemas import codec
 from schemas.events import (
     ContextChecked,
     EmittedCall,
@@ -31,10 +33,17 @@ from schemas.events import (
     WireChunk,
     WirePiece,
 )
+from tests.benchmarks.measure import best_of_each, process
 from tests.builders import run_started
 
-EVENT_BUDGET_S = 0.000_5
-HELP_BUDGET_S = 0.25
+EVENT_LIMIT = 2.8
+"""How many times the bare work of an event its recording may cost."""
+HELP_LIMIT = 1.4
+"""How many times the imports below `--help` may cost."""
+IMPORTS = """
+import asyncio, concurrent.futures, ctypes, email.mime.text, http.server, logging.config, multiprocessing.pool
+import sqlite3, unittest.mock, xml.dom.minidom
+"""
 ITERATIONS = 400
 PER_ITERATION = 8
 
@@ -97,18 +106,30 @@ def iteration(number: int) -> list[Event]:
     ]
 
 
-def cpu_per_event(batches: Sequence[Sequence[Thing]], write: Callable[[Thing], object]) -> float:
-    """The median over the batches of CPU seconds for one event."""
-    costs = []
-    for batch in batches:
-        before = time.process_time()
-        for event in batch:
-            write(event)
-        costs.append((time.process_time() - before) / len(batch))
-    return statistics.median(costs)
+def cpu_per_event(batch: Sequence[Thing], write: Callable[[Thing], object]) -> float:
+    """CPU seconds for one of a batch."""
+    before = time.process_time()
+    for event in batch:
+        write(event)
+    return (time.process_time() - before) / len(batch)
 
 
-def test_recording_costs_at_most_half_a_millisecond_of_cpu_for_an_event(tmp_path: Path) -> None:
+def bare_writer(file: int) -> Callable[[bytes], None]:
+    """What a log cannot do without for a line: compress it, flush the block, hand that to the system, hash it."""
+    stream, digest = zstandard.ZstdCompressor(level=3, write_checksum=True).compressobj(), hashlib.sha256()
+
+    def write(line: bytes) -> None:
+        os.write(file, stream.compress(line) + stream.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+        digest.update(line)
+
+    return write
+
+
+def test_recording_an_event_costs_little_more_than_compressing_writing_and_hashing_its_line(tmp_path: Path) -> None:
+    """The budget is 0.5 ms of CPU for an event. Where this was calibrated the bare work takes 9 us and recording 1.8 to
+    2.0 times that, so the budget would be 55 times. The limit lies between today's ratio and twice it: a recorder that
+    became twice as slow fails, a slow machine does not.
+    """
     # Batches of several iterations: a single event is shorter than some clocks tick.
     batches = [
         [event for number in range(first, first + 10) for event in iteration(number)]
@@ -116,35 +137,46 @@ def test_recording_costs_at_most_half_a_millisecond_of_cpu_for_an_event(tmp_path
     ]
     log = RunLog(tmp_path / "case-r1-abc.jsonl.zst", durability="run")
     log.append(run_started())
-    ours = cpu_per_event(batches, log.append)
+    with (tmp_path / "bare.zst").open("wb") as plain:
+        bare = bare_writer(plain.fileno())
+        costs = [
+            (cpu_per_event(batch, log.append), cpu_per_event([codec.encode(event, 1, 1.5) for event in batch], bare))
+            for batch in batches
+        ]
     log.finish("completed")
-    documents = [[msgspec.json.decode(msgspec.json.encode(event)) for event in batch] for batch in batches]
-    with gzip.open(tmp_path / "plain.jsonl.gz", "wt", compresslevel=6) as plain:
-        theirs = cpu_per_event(documents, lambda document: plain.write(json.dumps(document) + "\n"))
-    sizes = [path.stat().st_size for path in (log.path, tmp_path / "plain.jsonl.gz")]
+    ours, theirs = (min(side) for side in zip(*costs, strict=True))
     print(
-        f"\nrecording, {log.events} events of {log.raw_bytes / log.events:.0f} bytes: {1e6 * ours:.0f} us of CPU an "
-        f"event; json.dumps and gzip, which flush nothing: {1e6 * theirs:.0f} us, ratio {ours / theirs:.2f}; "
-        f"size {sizes[0]} against {sizes[1]} bytes, ratio {sizes[0] / sizes[1]:.2f}"
+        f"\nrecording, {log.events} events of {log.raw_bytes / log.events:.0f} bytes: {1e6 * ours:.1f} us of CPU an "
+        f"event; the bare work: {1e6 * theirs:.1f} us, ratio {ours / theirs:.2f}"
     )
     assert log.events == ITERATIONS * PER_ITERATION + 2
-    assert ours <= EVENT_BUDGET_S
+    assert ours < EVENT_LIMIT * theirs
 
 
-def cpu_of(command: Sequence[str]) -> float:
-    """CPU seconds of a process, user and system together."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
-    return usage.ru_utime + usage.ru_stime
+def test_a_log_is_smaller_than_the_same_events_under_gzip(tmp_path: Path) -> None:
+    """A log flushes a block for every event, which gzip over all of them need not."""
+    events = [event for number in range(1, ITERATIONS + 1) for event in iteration(number)]
+    log = RunLog(tmp_path / "case-r1-abc.jsonl.zst", durability="run")
+    log.append(run_started())
+    with gzip.open(tmp_path / "plain.jsonl.gz", "wt", compresslevel=6) as plain:
+        for event in events:
+            log.append(event)
+            plain.write(json.dumps(msgspec.json.decode(msgspec.json.encode(event))) + "\n")
+    log.finish("completed")
+    ours, theirs = (path.stat().st_size for path in (log.path, tmp_path / "plain.jsonl.gz"))
+    print(f"\n{ours} against {theirs} bytes, ratio {ours / theirs:.2f}")
+    assert ours < theirs
 
 
-def test_the_offline_tool_says_what_it_can_do_within_a_quarter_of_a_second_of_cpu() -> None:
-    help_command = [str(Path(sys.executable).with_name("korvid-replay")), "--help"]
-    helped = min(cpu_of(help_command) for _ in range(5))
-    nothing = min(cpu_of([sys.executable, "-c", "pass"]) for _ in range(5))
-    print(
-        f"\nkorvid-replay --help: {helped:.3f} s of CPU; python -c pass: {nothing:.3f} s, ratio {helped / nothing:.1f}"
+def test_the_offline_tool_says_what_it_can_do_in_the_cpu_of_a_few_imports() -> None:
+    """The budget is 0.25 s of CPU. Where this was calibrated the imports take 0.15 s and `--help` 0.8 to 1.05 times
+    that, so the budget would be 1.7 times. The limit lies below both that and twice today's ratio: a tool that became
+    twice as slow to start fails, a slow machine does not.
+    """
+    program = str(Path(sys.executable).with_name("korvid-replay"))
+    helped, imported = best_of_each(
+        lambda: process([program, "--help"]), lambda: process([sys.executable, "-c", IMPORTS]), rounds=5
     )
-    assert helped <= HELP_BUDGET_S
+    ratio = helped.cpu_s / imported.cpu_s
+    print(f"\nkorvid-replay --help: {helped.cpu_s:.3f} s of CPU; imports: {imported.cpu_s:.3f} s, ratio {ratio:.2f}")
+    assert ratio < HELP_LIMIT

@@ -1,12 +1,11 @@
-"""What an answer costs in CPU, without an index: user and system seconds of whole processes, the best of three."""
+"""What an answer costs in CPU, without an index: ratios of whole processes, the best of three."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.measure import Cost, best_of_each, process
 from tests.synthetic import Options, generate
 
 ASK = "from replay import cli_sql, output; a = output.app('t'); cli_sql.register(a); output.run(a)"
@@ -18,13 +17,9 @@ for log in pathlib.Path(sys.argv[1]).glob("runs/*"):
 """
 
 
-def cpu_seconds(program: str, *words: object) -> float:
-    """What a fresh Python process costs."""
-    child = subprocess.Popen([sys.executable, "-c", program, *map(str, words)], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    assert child.returncode == 0
-    return used.ru_utime + used.ru_stime
+def asking(campaign: Path, statement: str) -> Cost:
+    """What a fresh process costs that answers this."""
+    return process([sys.executable, "-c", ASK, "sql", str(campaign), statement])
 
 
 @pytest.mark.slow
@@ -32,14 +27,18 @@ def test_a_group_by_over_ten_thousand_runs_costs_little_more_than_reading_them(t
     """On a machine that does nothing else the answer costs about 2 s; the ratio holds on a busy one too."""
     (campaign,) = generate(tmp_path, Options(runs=10_000, raw_kib=50, provider_error=0, interrupted=0), jobs=2)
     statement = "SELECT model, status, count(*) FROM runs GROUP BY ALL"
-    asked = min(cpu_seconds(ASK, "sql", campaign, statement) for _ in range(3))
-    read = min(cpu_seconds(MERELY_READ, campaign) for _ in range(3))
-    print(f"{asked:.2f} s of CPU to answer, {read:.2f} s to decompress and hash: ratio {asked / read:.2f}")
-    assert asked < 3 * read
+    asked, read = best_of_each(
+        lambda: asking(campaign, statement), lambda: process([sys.executable, "-c", MERELY_READ, str(campaign)])
+    )
+    ratio = asked.cpu_s / read.cpu_s
+    print(f"{asked.cpu_s:.2f} s of CPU to answer, {read.cpu_s:.2f} s to decompress and hash: ratio {ratio:.2f}")
+    assert ratio < 3
 
 
 def test_the_cost_grows_by_the_run_and_not_faster(tmp_path: Path) -> None:
     (one,) = generate(tmp_path / "few", Options(runs=100, raw_kib=20))
     (other,) = generate(tmp_path / "many", Options(runs=400, raw_kib=20))
     statement = "SELECT tool, count(*) FROM tool_calls JOIN runs USING (run_id) GROUP BY ALL"
-    assert cpu_seconds(ASK, "sql", other, statement) < 4 * cpu_seconds(ASK, "sql", one, statement)
+    few, many = best_of_each(lambda: asking(one, statement), lambda: asking(other, statement))
+    print(f"{few.cpu_s:.2f} s of CPU for 100 runs, {many.cpu_s:.2f} s for 400")
+    assert many.cpu_s < 4 * few.cpu_s
