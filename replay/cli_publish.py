@@ -107,8 +107,10 @@ def fetch(
             output.print_line(f"{out / 'campaigns' / name}{there}")
         for one in found:
             show_audit(one)
-        got = out if campaign is None else out / "campaigns" / fetched.campaigns[0]
+        lie = out / "campaigns"
+        got = out if campaign is None else lie / fetched.campaigns[0]
         output.print_note(f"next: korvid-replay verify {got}")
+        output.print_note(f"the campaigns lie in {lie}; give that to ls, regrade, sql and scoreboard")
     if not all(one.clean for one in found):
         raise typer.Exit(1)
 

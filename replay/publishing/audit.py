@@ -47,8 +47,8 @@ class Problem(msgspec.Struct, frozen=True, order=True):
 class DirectoryAudit(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of one published directory.
 
-    `runs` are the checks of its logs, `receipts` those of its grades. `notes` say what could not be checked here, and
-    what was added since.
+    `files` and `bytes` are of what SHA256SUMS names and itself. `runs` are the checks of its logs,
+    `receipts` those of its grades. `notes` say what could not be checked here, and what was added since.
     """
 
     directory: str
@@ -117,7 +117,7 @@ def _name(directory: Path, path: Path) -> str:
 def _audit(directory: Path, prefix: str, *, regrade: bool) -> DirectoryAudit:
     found = _Found(prefix)
     names = _check_sums(directory, found)
-    files = [path for path in (directory / name for name in names) if path.is_file()]
+    files = [path for path in (directory / name for name in {*names, SUMS}) if path.is_file()]
     publication = _publication(directory, found)
     runs: tuple[RunCheck, ...] = ()
     receipts: tuple[ReceiptCheck, ...] = ()

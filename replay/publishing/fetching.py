@@ -69,6 +69,8 @@ def _from_directory(path: Path) -> dict[str, Path]:
 def _from_git(source: str, branch: str, scratch: Path) -> tuple[Git, str]:
     if source.startswith("-"):
         raise UsageError(f"{source}: not a source; give a directory, a repository or its URL")
+    if ":" not in source and not Path(source).exists():
+        raise UsageError(f"{source}: no such file or directory; give a repository, its URL, or a directory")
     bare = scratch / "git"
     bare.mkdir()
     git = Git(bare)

@@ -28,8 +28,17 @@ def test_publish_and_fetch_tell_what_they_did(campaign: Path, repository: Path, 
     assert got.exit_code == 0
     assert "holds;" in got.stdout
     assert f"korvid-replay verify {tmp_path / 'out'}" in got.stderr
+    assert f"the campaigns lie in {tmp_path / 'out' / 'campaigns'}; give that" in got.stderr
     one = runner.invoke(cli, ["fetch", str(bare), campaign.name[:4], "--out", str(tmp_path / "one")])
     assert f"korvid-replay verify {tmp_path / 'one' / 'campaigns' / campaign.name}\n" in one.stderr
+
+
+def test_publish_and_fetch_count_the_same_files_and_bytes(campaign: Path, repository: Path, tmp_path: Path) -> None:
+    done = runner.invoke(cli, ["publish", str(campaign), "--repo", str(repository), "--json"])
+    got = runner.invoke(cli, ["fetch", str(repository), "--out", str(tmp_path / "out"), "--json"])
+    (ready,) = json.loads(done.stdout)["campaigns"]
+    (directory,) = json.loads(got.stdout)["audits"][0]["directories"]
+    assert (directory["files"], directory["bytes"]) == (len(ready["files"]), ready["bytes"])
 
 
 def test_fetch_of_a_damaged_campaign_fails_and_names_the_file(fetched: Path, directory: Path, tmp_path: Path) -> None:

@@ -96,5 +96,7 @@ def test_a_source_without_results_is_named(tmp_path: Path, repository: Path) -> 
         fetch(str(tmp_path), None, tmp_path / "out")
     with pytest.raises(WorkError, match="cannot fetch the branch"):
         fetch(str(repository), None, tmp_path / "out")
+    with pytest.raises(UsageError, match="no such file or directory"):
+        fetch(str(tmp_path / "nowhere"), None, tmp_path / "out")
     with pytest.raises(UsageError, match="not a source"):
         fetch("--upload-pack=x", None, tmp_path / "out")
