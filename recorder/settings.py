@@ -137,7 +137,7 @@ def _durability(text: str) -> Durability:
     return next(policy for policy in get_args(Durability) if policy == chosen)
 
 
-def _choice(flag: str, given: str, known: tuple[str, ...], prefix: str = "") -> str:
+def _choice(flag: str, given: str, known: tuple[str, ...]) -> str:
     if given not in known:
-        raise UsageError(f"{flag}: {prefix}{given} is none of {', '.join(prefix + name for name in known)}")
+        raise UsageError(f"{flag}: {given} is none of {', '.join(known)}")
     return given

@@ -31,8 +31,8 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """One request and what the server counted.
 
     `messages` are ids in order, `toolset` the id of the tools. `chars` counts the characters of messages and tools,
-    `body_bytes` the request body (a byte is never more than one token). `reasoning_chars` are those of `chars` that a
-    chat template may leave out. Token counts are the server's own, None where it gave none.
+    `body_bytes` the request body (a byte is never more than one token). Token counts are the server's own,
+    None where it gave none.
     """
 
     request: int
@@ -43,10 +43,9 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int | None = None
     cached_tokens: int | None = None
     toolset: int | None = None
-    reasoning_chars: int = 0
 
 
-def observe(request: ModelRequest, response: ModelResponse, chars: int, reasoning_chars: int = 0) -> Observation:
+def observe(request: ModelRequest, response: ModelResponse, chars: int) -> Observation:
     """The observation that two events make, with the counts of `server_usage`: a client library's may be estimates."""
     counts = server_counts(request.dialect, response.server_usage or {})
     return Observation(
@@ -58,7 +57,6 @@ def observe(request: ModelRequest, response: ModelResponse, chars: int, reasonin
         output_tokens=counts.output_tokens,
         cached_tokens=counts.cached_tokens,
         toolset=request.toolset,
-        reasoning_chars=reasoning_chars,
     )
 
 
@@ -114,7 +112,7 @@ def _grew_to(seen: Observation, count: int, context: int, before: Observation | 
 def _shrunk(seen: Observation, count: int, context: int | None, before: Observation) -> tuple[Verdict, str] | None:
     """The conversation only grew, so its count must not fall."""
     known = before.prompt_tokens
-    if not known or count >= known - before.reasoning_chars:
+    if not known or count >= known:
         return None
     needed = known + (seen.chars - before.chars) / DENSEST_CHARS
     if context is not None and needed < context:

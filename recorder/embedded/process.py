@@ -4,7 +4,6 @@ The child ends with the `with` block, with an exception, with Ctrl-C, and with t
 lives only as long as the pipe to its standard input. Nothing here imports the engine.
 """
 
-import hashlib
 import http.client
 import json
 import os
@@ -19,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from recorder.embedded.catalogue import DEFAULT_CONTEXT_TOKENS, TEMPLATE, Choice
+from recorder.embedded.catalogue import DEFAULT_CONTEXT_TOKENS, Choice
 from recorder.embedded.facts import LocalFacts
 from recorder.embedded.weights import Progress, ensure_weights
 from schemas.errors import UsageError, WorkError
@@ -33,10 +32,10 @@ _TAIL_LINES = 15
 class EmbeddedServer:
     """A running embedded model. Use it with `with`, around `asyncio.run` in asyncio code: starting blocks for seconds.
 
-    `base_url` (ends in `/v1`), `model` (`openai/TAG`), `sha256` (of the weights), `template_sha256`, `pid` and
-    `local_facts` (for the serving probe) hold while it runs. Starting raises `UsageError` if the extra is not
-    installed, the weights are not the published ones or the port is taken, and `WorkError` with the end of the log if
-    the child dies or is not ready in `start_timeout_s` seconds.
+    `base_url` (ends in `/v1`), `model` (`openai/TAG`), `sha256` (of the weights), `pid` and `local_facts` (for the
+    serving probe) hold while it runs. Starting raises `UsageError` if the extra is not installed, the weights are not
+    the published ones or the port is taken, and `WorkError` with the end of the log if the child dies or is not ready
+    in `start_timeout_s` seconds.
     """
 
     def __init__(
@@ -81,11 +80,6 @@ class EmbeddedServer:
     def sha256(self) -> str:
         """The SHA-256 of the weights, verified when it started."""
         return self.choice.sha256
-
-    @property
-    def template_sha256(self) -> str:
-        """The SHA-256 of the chat template: part of what the model saw."""
-        return hashlib.sha256(TEMPLATE.read_bytes()).hexdigest()
 
     @property
     def pid(self) -> int:
@@ -140,14 +134,14 @@ class EmbeddedServer:
         if code is not None:
             raise WorkError(f"the embedded model server ended ({_how(code)}); its last lines:\n{self.log_tail()}")
 
-    def log_tail(self, lines: int = _TAIL_LINES) -> str:
+    def log_tail(self) -> str:
         """The last lines of the child's log."""
         if self._log is None:
             return ""
         size = os.fstat(self._log.fileno()).st_size
         window = min(size, 64 * 1024)
         text = os.pread(self._log.fileno(), window, size - window).decode("utf-8", "replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "\n".join(text.splitlines()[-_TAIL_LINES:])
 
     def wait(self, timeout_s: float) -> bool:
         """Whether the child ended within `timeout_s` seconds."""

@@ -2,7 +2,7 @@
 
 from recorder.embedded.facts import LocalFacts
 from recorder.serving.gguf import GgufError, GgufFacts, read_gguf
-from recorder.serving.probe import probe, provider_facts, warm_up
+from recorder.serving.probe import probe, provider_facts
 from recorder.serving.target import Served
 from schemas.provenance import passport_changed
 
@@ -15,5 +15,4 @@ __all__ = [
     "probe",
     "provider_facts",
     "read_gguf",
-    "warm_up",
 ]

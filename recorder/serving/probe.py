@@ -54,19 +54,6 @@ def probe(
     return findings.passport()
 
 
-def warm_up(served: Served) -> str | None:
-    """Load the model with the smallest request there is (up to 900 s). None if it worked, else what went wrong."""
-    try:
-        with client_for(served) as client:
-            if _is_ollama(client, served, Findings(served.model)):
-                ollama.warm_up(client, root_of(served), served.model)
-            else:
-                _complete_once(client, served)
-    except Trouble as trouble:
-        return str(trouble)
-    return None
-
-
 def provider_facts(served: Served) -> Facts:
     """What the server itself says the model can do, for `recorder.catalog.route`; empty where it does not say."""
     root = root_of(served)

@@ -59,9 +59,9 @@ def object_name(arguments: Arguments, key: str) -> str:
     return value
 
 
-def kind_of(arguments: Arguments, key: str = "kind") -> Kind:
-    """The kind that an argument names."""
-    word = required(arguments, key)
+def kind_of(arguments: Arguments) -> Kind:
+    """The kind that the argument `kind` names."""
+    word = required(arguments, "kind")
     kind = find_kind(word)
     if kind is None:
         raise ToolFailure("unknown_kind", f"unknown kind {word!r}; known: {', '.join(item.plural for item in KINDS)}")

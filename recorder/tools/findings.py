@@ -59,12 +59,11 @@ def diagnosis(
     findings: list[Object],
     gaps: list[Object],
     applicable: bool = True,
-    version: int = 1,
 ) -> Object:
     """The whole result, keys in their published order."""
     return {
         "analyzer": analyzer,
-        "version": version,
+        "version": 1,
         "primary": primary,
         "outcome": _outcome(findings, gaps, applicable),
         "evidence": evidence,

@@ -78,15 +78,14 @@ def normalise(value: str) -> str:
     return _CONTROL.sub("", value.replace("\u2028", "\n").replace("\u2029", "\n"))
 
 
-def redact_text(value: str, path: str = "") -> tuple[str, tuple[Redaction, ...]]:
-    """Free text with its secrets masked. The path of a record is `path` and the line number."""
+def redact_text(value: str) -> tuple[str, tuple[Redaction, ...]]:
+    """Free text with its secrets masked. The path of a record is the line number."""
     clean = normalise(value)
-    records = [] if clean == value else [Redaction(path=path or "text", reason="control_characters")]
-    prefix = f"{path} line " if path else "line "
+    records = [] if clean == value else [Redaction(path="text", reason="control_characters")]
 
     def record(found: re.Match[str], reason: str) -> None:
         line = found.string.count("\n", 0, found.start()) + 1
-        records.append(Redaction(path=f"{prefix}{line}", reason=reason))
+        records.append(Redaction(path=f"line {line}", reason=reason))
 
     def whole(reason: str) -> Any:
         def mask(found: re.Match[str]) -> str:

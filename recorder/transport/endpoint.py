@@ -91,11 +91,11 @@ def describe(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def split_model_ref(ref: str, source: str = MODEL) -> tuple[str, str]:
-    """`provider/tag` at the first slash. Raises `UsageError` naming `source` if a half is missing."""
+def split_model_ref(ref: str) -> tuple[str, str]:
+    """`provider/tag` at the first slash. Raises `UsageError` if a half is missing."""
     provider, slash, tag = ref.strip().partition("/")
     if not slash or not provider or not tag:
-        raise UsageError(f"{source}: {ref!r} is not PROVIDER/TAG; write for example ollama/qwen3:8b")
+        raise UsageError(f"{MODEL}: {ref!r} is not PROVIDER/TAG; write for example ollama/qwen3:8b")
     return provider, tag
 
 

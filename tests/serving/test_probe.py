@@ -8,7 +8,7 @@ import pytest
 
 from recorder.catalog import Facts
 from recorder.scripted import ModelCard, Reply, ScriptedServer
-from recorder.serving import LocalFacts, probe, provider_facts, warm_up
+from recorder.serving import LocalFacts, probe, provider_facts
 from recorder.transport import ModelClient, RequestLedger
 from recorder.transport.endpoint import Endpoint, make_endpoint
 from recorder.transport.secret import Secret
@@ -202,15 +202,6 @@ def test_the_key_goes_into_the_header_and_nowhere_else() -> None:
         sent = {request.headers.get("authorization") for request in server.requests}
     assert sent == {"Bearer s3cret-key"}
     assert "s3cret" not in repr(passport)
-
-
-def test_a_warm_up_alone_says_what_went_wrong() -> None:
-    with ScriptedServer(card=CARD) as server:
-        assert warm_up(ollama(server)) is None
-        server.disabled.add("/api/generate")
-        assert warm_up(ollama(server)) == "POST /api/generate: HTTP 404"
-    with ScriptedServer([Reply(status=500, error="no")], disabled=OLLAMA_PAGES) as server:
-        assert warm_up(make_endpoint("openai/toy", server.url + "/v1")) == "POST /chat/completions: HTTP 500"
 
 
 def test_the_server_says_what_its_model_can_do() -> None:

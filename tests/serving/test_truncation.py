@@ -15,7 +15,6 @@ def seen(
     output: int | None = 40,
     cached: int | None = None,
     toolset: int = 0,
-    reasoning: int = 0,
 ) -> Observation:
     return Observation(
         request=7,
@@ -26,7 +25,6 @@ def seen(
         output_tokens=output,
         cached_tokens=cached,
         toolset=toolset,
-        reasoning_chars=reasoning,
     )
 
 
@@ -73,12 +71,6 @@ def test_other_tools_begin_another_conversation() -> None:
     before = seen(messages=2, chars=13_000, prompt=3_900, toolset=0)
     fewer_tools = seen(messages=4, chars=9_000, prompt=2_700, toolset=1)
     assert check(fewer_tools, 4_096, [before]).verdict == "intact"
-
-
-def test_thoughts_that_a_template_leaves_out_later_are_no_cut() -> None:
-    before = seen(messages=3, chars=13_000, prompt=3_900, reasoning=4_000)
-    after = seen(messages=4, chars=13_100, prompt=2_900)
-    assert check(after, 4_096, [before]).verdict == "intact"
 
 
 def test_the_latest_request_that_is_continued_is_the_one_compared_with() -> None:
