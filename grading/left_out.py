@@ -63,7 +63,7 @@ def is_left_out(text: Text, first: int, last: int, following: Sequence[str]) -> 
         return not _negated(text, first, place)
     if any(far_from_blame(following[start:]) for start in after_tail(following)):
         return True
-    return _least_of_all(text, first, last, following)
+    return _least_of_all(text, first, following)
 
 
 def splits(clause: Sequence[str], place: int, following: Sequence[str], negated: bool = False) -> int | None:
@@ -121,7 +121,7 @@ def far_from_blame(predicate: Sequence[str]) -> bool:
     return False
 
 
-def _least_of_all(text: Text, first: int, last: int, following: Sequence[str]) -> bool:
+def _least_of_all(text: Text, first: int, following: Sequence[str]) -> bool:
     """`nothing is wrong, the selector least of all`, `least of all the selector`."""
     place = text.place[first]
     indexes = text.clauses[text.clause[first]]

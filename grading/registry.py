@@ -1,8 +1,8 @@
 """The graders there are, and what a grader is.
 
 A grader is a pure function from a recorded run and a rubric to a verdict, with a name, a version and the digest of its
-source. Others are found by whoever runs them, as an entry point of the group `korvid.graders` or a function in a file;
-both give a callable with the signature of `GradeFunction`, which `external` wraps.
+source. Others are found by whoever runs them, as an entry point or a function in a file; both give a callable with the
+signature of `GradeFunction`.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,6 @@ from schemas.recorded import RecordedRun
 from schemas.verdicts import Verdict
 
 GradeFunction = Callable[[RecordedRun, Rubric], Verdict]
-
-ENTRY_POINT_GROUP = "korvid.graders"
 
 NOT_GRADING = frozenset({"pins", "statistics.py"})
 """What lies in this package and cannot move a verdict."""
@@ -96,13 +94,6 @@ def resolve(spec: str) -> Grader:
     if not (version.isascii() and version.isdigit()):
         raise UsageError(f"{spec}: a version is a number from 1 to {history.latest}, as in {name}@{history.latest}")
     return history.at(int(version))
-
-
-def external(name: str, function: GradeFunction, source: bytes, version: int = 1) -> Grader:
-    """A grader from outside; its digest is over the bytes of its source."""
-    if name in GRADERS:
-        raise UsageError(f"a grader called {name!r} is built in; give yours another name")
-    return Grader(name=name, version=version, digest=sha256_hex(source), changes=(), function=function)
 
 
 def _sources(folder: Traversable, prefix: str) -> list[tuple[str, bytes]]:

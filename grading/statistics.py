@@ -13,6 +13,10 @@ import msgspec
 
 Cases = Mapping[str, Sequence[bool]]
 """The passes of every graded repetition, by case."""
+CONFIDENCE = 0.95
+"""Of every interval."""
+ALPHA = 0.05
+"""The adjusted p value up to which a difference is supported."""
 
 
 class Interval(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +26,7 @@ class Interval(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     n: int
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
 
 
 class Deviation(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +62,7 @@ class Ranked(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
 
 
-def wilson(successes: int, trials: int, confidence: float = 0.95) -> Interval | None:
+def wilson(successes: int, trials: int) -> Interval | None:
     """The Wilson score interval of a proportion, or None without trials. Raises `ValueError` for impossible counts."""
     if not 0 <= successes <= trials:
         raise ValueError(f"{successes} successes in {trials} trials is impossible")
@@ -66,9 +70,9 @@ def wilson(successes: int, trials: int, confidence: float = 0.95) -> Interval | 
         return None
     from scipy.stats import binomtest
 
-    bounds = binomtest(successes, trials).proportion_ci(confidence_level=confidence, method="wilson")
+    bounds = binomtest(successes, trials).proportion_ci(confidence_level=CONFIDENCE, method="wilson")
     return Interval(
-        estimate=successes / trials, low=float(bounds.low), high=float(bounds.high), n=trials, confidence=confidence
+        estimate=successes / trials, low=float(bounds.low), high=float(bounds.high), n=trials, confidence=CONFIDENCE
     )
 
 
@@ -86,7 +90,7 @@ def case_rates(cases: Cases) -> dict[str, float]:
     return {name: sum(cases[name]) / len(cases[name]) for name in sorted(cases) if cases[name]}
 
 
-def cluster_bootstrap(cases: Cases, seed: int, resamples: int = 2000, confidence: float = 0.95) -> Interval | None:
+def cluster_bootstrap(cases: Cases, seed: int, resamples: int = 2000) -> Interval | None:
     """The mean pass rate over cases with a percentile interval, cases drawn with replacement and kept whole.
 
     None without a case. With one case the interval is the estimate alone: nothing is known of the spread over cases.
@@ -97,7 +101,7 @@ def cluster_bootstrap(cases: Cases, seed: int, resamples: int = 2000, confidence
         return None
     estimate = fmean(rates)
     if len(set(rates)) == 1:
-        return Interval(estimate=estimate, low=estimate, high=estimate, n=len(rates), confidence=confidence)
+        return Interval(estimate=estimate, low=estimate, high=estimate, n=len(rates), confidence=CONFIDENCE)
     import numpy
     from scipy.stats import bootstrap
 
@@ -105,13 +109,13 @@ def cluster_bootstrap(cases: Cases, seed: int, resamples: int = 2000, confidence
         (numpy.asarray(rates),),
         numpy.mean,
         n_resamples=resamples,
-        confidence_level=confidence,
+        confidence_level=CONFIDENCE,
         method="percentile",
         rng=numpy.random.default_rng(seed),
     )
     bounds = result.confidence_interval
     return Interval(
-        estimate=estimate, low=float(bounds.low), high=float(bounds.high), n=len(rates), confidence=confidence
+        estimate=estimate, low=float(bounds.low), high=float(bounds.high), n=len(rates), confidence=CONFIDENCE
     )
 
 
@@ -166,12 +170,12 @@ def mcnemar(only_first: int, only_second: int) -> float:
     return float(binomtest(only_first, only_first + only_second, 0.5).pvalue)
 
 
-def compare_all(rows: Mapping[str, Cases], alpha: float = 0.05) -> tuple[Comparison, ...]:
+def compare_all(rows: Mapping[str, Cases]) -> tuple[Comparison, ...]:
     """Every pair of rows in order of name, with Holm's adjustment over the family of pairs that share a case."""
     names = sorted(rows)
     pairs = [compare(first, second, rows) for at, first in enumerate(names) for second in names[at + 1 :]]
     adjusted = iter(holm([pair.p_value for pair in pairs if pair.p_value is not None]))
-    told = (pair if pair.p_value is None else _supported(pair, next(adjusted), alpha) for pair in pairs)
+    told = (pair if pair.p_value is None else _supported(pair, next(adjusted)) for pair in pairs)
     return tuple(told)
 
 
@@ -185,7 +189,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def supported_order(rows: Mapping[str, Cases], alpha: float = 0.05) -> tuple[Ranked, ...]:
+def supported_order(rows: Mapping[str, Cases]) -> tuple[Ranked, ...]:
     """The rows from best to worst by mean case rate, ranked only as far as the differences are supported.
 
     A row's rank is one more than the number of rows that are better than it with support, so that two rows without a
@@ -193,15 +197,15 @@ def supported_order(rows: Mapping[str, Cases], alpha: float = 0.05) -> tuple[Ran
     """
     rates = {name: fmean(shares) for name in rows if (shares := list(case_rates(rows[name]).values()))}
     beaten = dict.fromkeys(rates, 0)
-    for pair in compare_all({name: rows[name] for name in rates}, alpha):
+    for pair in compare_all({name: rows[name] for name in rates}):
         if pair.supported:
             beaten[pair.second if pair.only_first > pair.only_second else pair.first] += 1
     order = sorted(rates, key=lambda name: (beaten[name], -rates[name], name))
     return tuple(Ranked(name=name, rank=1 + beaten[name], rate=rates[name]) for name in order)
 
 
-def _supported(pair: Comparison, p_holm: float, alpha: float) -> Comparison:
-    return msgspec.structs.replace(pair, p_holm=p_holm, supported=p_holm <= alpha)
+def _supported(pair: Comparison, p_holm: float) -> Comparison:
+    return msgspec.structs.replace(pair, p_holm=p_holm, supported=p_holm <= ALPHA)
 
 
 def _estimable(passes: int, trials: int, k: int) -> bool:

@@ -199,12 +199,3 @@ def _moment(file: str, where: _Where, text: str) -> datetime | date:
     except ValueError:
         raise _problem(file, where, "looks like a timestamp and is none", text, f'quote it: "{text}"') from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def reads_as_text(text: str) -> bool:
-    """Whether `text`, written without quotes, is read as that very text: what a writer of cases needs to know."""
-    try:
-        value = _scalar("", None, text)
-    except CaseError:
-        return False
-    return isinstance(value, str)

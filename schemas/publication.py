@@ -86,15 +86,15 @@ def encode_publication(publication: Publication) -> bytes:
     return msgspec.json.format(msgspec.json.encode(publication), indent=1) + b"\n"
 
 
-def decode_publication(data: bytes, name: str = PUBLICATION) -> Publication:
-    """The publication in `data`; `name` is used in messages. Raises `LogError` if it is none, or of a newer format."""
+def decode_publication(data: bytes) -> Publication:
+    """The publication in `data`. Raises `LogError` if it is none, or of a newer format."""
     try:
         version = msgspec.json.decode(data, type=_Version).schema_version
         if version > PUBLICATION_VERSION:
             raise LogError(
-                f"{name} has schema_version {version} and this build reads up to {PUBLICATION_VERSION}: "
+                f"{PUBLICATION} has schema_version {version} and this build reads up to {PUBLICATION_VERSION}: "
                 f"install a korvid-rec that reads version {version}"
             )
         return msgspec.json.decode(data, type=Publication)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise LogError(f"{name} does not describe a publication: {error}; restore it from a copy") from None
+        raise LogError(f"{PUBLICATION} does not describe a publication: {error}; restore it from a copy") from None

@@ -8,15 +8,8 @@ import pytest
 
 from grading.changes import LATEST
 from grading.pins import pins_of, read
-from grading.registry import GRADERS, Grader, external, resolve, source_digest
-from schemas.cases import Rubric
+from grading.registry import GRADERS, Grader, resolve, source_digest
 from schemas.errors import UsageError
-from schemas.recorded import RecordedRun
-from schemas.verdicts import Verdict
-
-
-def always_pass(run: RecordedRun, rubric: Rubric) -> Verdict:
-    return Verdict(verdict="pass", reason="success", outcome="success")
 
 
 def test_a_name_means_its_newest_version_and_a_version_itself() -> None:
@@ -49,13 +42,6 @@ def test_a_grader_travels_to_another_process() -> None:
 def test_the_digest_is_stable_and_covers_the_grammar() -> None:
     assert source_digest() == source_digest.__wrapped__()
     assert len(source_digest()) == 64
-
-
-def test_an_external_grader_is_known_by_the_bytes_of_its_source() -> None:
-    one, other = external("mine", always_pass, b"a"), external("mine", always_pass, b"b")
-    assert one.digest != other.digest
-    with pytest.raises(UsageError, match="built in"):
-        external("claims", always_pass, b"a")
 
 
 def test_grading_loads_nothing_that_could_reach_out() -> None:

@@ -1,6 +1,7 @@
 """What stands in a file is what every reader of YAML would see there; everything else is refused with its place."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from packs import yaml_strict
 from packs.loader import load_pack
-from packs.yaml_strict import MAX_DEPTH, load, reads_as_text
+from packs.yaml_strict import MAX_DEPTH, load
 from schemas.errors import CaseError
 
 
@@ -141,6 +142,6 @@ def test_json_is_read_as_it_stands(value: dict[str, Any]) -> None:
 @example("6.8523015e+5")
 @example("-2001-12-14")
 def test_what_is_read_as_text_is_text_to_a_lenient_reader_too(text: str) -> None:
-    if reads_as_text(text):
-        assert yaml.safe_load(f"- {text}") == [text]
-        assert load(f"- {text}", "f.yaml") == [text]
+    with suppress(CaseError):
+        if load(f"- {text}", "f.yaml") == [text]:
+            assert yaml.safe_load(f"- {text}") == [text]
