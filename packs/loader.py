@@ -33,13 +33,13 @@ def bundled() -> tuple[str, ...]:
     return tuple(sorted({file.parent.name for file in _HOME.glob("*/*.yaml")}))
 
 
-def load_pack(ref: str | Path = DEFAULT_PACK) -> Pack:
-    """Load a bundled pack by name, or the pack in a directory.
+def load_pack(ref: str | Path = DEFAULT_PACK, given_as: str = "PACK") -> Pack:
+    """Load a bundled pack by name, or the pack in a directory, which a person gave as the flag or argument `given_as`.
 
     A name of a bundled pack wins over a directory that is called alike; write `./scenarios` for the latter.
     Raises `UsageError` if there is no such pack and `CaseError` for whatever is wrong in it.
     """
-    folder = _folder(ref)
+    folder = _folder(ref, given_as)
     cases = tuple(sorted(_cases(folder), key=lambda case: case.id))
     return Pack(folder.name, str(folder), cases, pack_digest(list(cases)))
 
@@ -71,18 +71,18 @@ def load_case(file: Path) -> Case:
     return form.case(At(str(file), "", yaml_strict.load(content, str(file))))
 
 
-def _folder(ref: str | Path) -> Path:
+def _folder(ref: str | Path, given_as: str) -> Path:
     names = bundled()
     if isinstance(ref, str) and ref in names:
         return _HOME / ref
     if not str(ref).strip():
-        raise UsageError(f"pack: blank name; give one of {', '.join(names)} or a directory")
+        raise UsageError(f"{given_as}: blank name; give one of {', '.join(names)} or a directory")
     folder = Path(ref)
     if folder.is_dir():
         return folder.resolve()
     if folder.is_file():
-        raise UsageError(f"pack: {ref} is a file; give the directory that holds it")
-    raise UsageError(f"pack: there is no pack and no directory {str(ref)!r}; {_near(str(ref), names)}")
+        raise UsageError(f"{given_as}: {ref} is a file; give the directory that holds it")
+    raise UsageError(f"{given_as}: there is no pack and no directory {str(ref)!r}; {_near(str(ref), names)}")
 
 
 def _cases(folder: Path) -> list[Case]:

@@ -114,7 +114,8 @@ def _load(reference: str) -> LoadedGrader:
     for entry in _entry_points():
         if entry.name == found["name"]:
             return _from_entry_point(entry, version)
-    raise UsageError(f"there is no grader {found['name']!r}; there are {', '.join(names())}")
+    way = f"write {reference}:function" if reference.endswith(".py") else f"there are {', '.join(names())}"
+    raise UsageError(f"there is no grader {found['name']!r}; {way}")
 
 
 def expect_digest(reference: str, sha256: str) -> LoadedGrader:

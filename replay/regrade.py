@@ -127,7 +127,9 @@ class _Pack:
         from packs.loader import bundled, load_pack
 
         name = options.pack or _manifest_value(directory, "pack", "name")
-        pack = load_pack(name if isinstance(name, str) and (options.pack or name in bundled()) else DEFAULT_PACK)
+        pack = load_pack(
+            name if isinstance(name, str) and (options.pack or name in bundled()) else DEFAULT_PACK, "--pack"
+        )
         self.label = f"{pack.name} {pack.sha256}"
         self.cases = {
             case.id: CurrentCase(stimulus_digest(case.stimulus), rubric_digest(case.rubric), case.rubric)

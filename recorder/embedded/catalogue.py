@@ -69,9 +69,9 @@ CHOICES: tuple[Choice, ...] = (
 
 
 def choose(name: str) -> Choice:
-    """The embedded model of that name (`0.5b`, `1.5b`). Raises `UsageError` for any other."""
+    """The embedded model that `--model` names (`0.5b`, `1.5b`). Raises `UsageError` for any other."""
     for choice in CHOICES:
         if name in (choice.name, choice.model):
             return choice
     known = ", ".join(choice.name for choice in CHOICES)
-    raise UsageError(f"there is no embedded model {name!r}; choose one of {known}")
+    raise UsageError(f"--model: there is no embedded model {name!r}; choose one of {known}")

@@ -110,7 +110,7 @@ def import_inspect(
 def _cases(pack: str | None) -> Mapping[str, Case]:
     from packs.loader import bundled, load_pack
 
-    return {case.id: case for name in ([pack] if pack else bundled()) for case in load_pack(name).cases}
+    return {case.id: case for name in ([pack] if pack else bundled()) for case in load_pack(name, "--pack").cases}
 
 
 def _import(file: Path, out: Path, cases: Mapping[str, Case], note: Note, graded: bool) -> InspectCampaign:

@@ -73,6 +73,8 @@ def test_regrade_exits_1_where_a_grader_fails_and_says_where(
     ("words", "blamed"),
     [
         (("graders", "nope"), "NAME: there is no grader 'nope'"),
+        (("regrade", "HERE", "--grader", "boom.py"), "--grader: there is no grader 'boom.py'; write boom.py:function"),
+        (("regrade", "HERE", "--rubric", "current", "--pack", "nope"), "--pack: there is no pack and no directory"),
         (("graders", "claims@999"), "NAME: claims@999: there is no such version"),
         (("regrade", "HERE", "--grader", "nope"), "--grader: there is no grader"),
         (("diff", "HERE", "--from", "nope"), "--from: there is no grader"),
