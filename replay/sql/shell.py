@@ -18,6 +18,8 @@ from schemas.words import counted
 
 _PROMPT = "korvid> "
 _MORE = "   ...> "
+_BARE = ("help", "exit", "quit")
+"""Commands that a person at a prompt may also type as they would elsewhere: no statement is one of these words."""
 _HELP = """\
 Statements end with a semicolon and may span lines. Commands:
   .views          the views and what a row of each is
@@ -55,7 +57,7 @@ class Shell:
 
     def _interactive(self, history: Path | None) -> None:
         _edit_lines(history)
-        output.print_note("SQL over the record; .help for help, end of file leaves.")
+        output.print_note("SQL over the record; .help for help, .quit or end of file leaves.")
         while (part := self._read()) is not None:
             try:
                 self._run(part)
@@ -78,6 +80,8 @@ class Shell:
                 output.print_note("")
                 lines = []
                 continue
+            if not lines and (bare := line.strip().rstrip(";").rstrip().lower()) in _BARE:
+                return f".{bare}"
             if not lines and (line.startswith(".") or not line.strip()):
                 return line
             lines.append(line)

@@ -51,21 +51,38 @@ def test_a_wrong_command_is_named(campaign: Path, command: str) -> None:
     assert done.stderr.startswith("error: ")
 
 
-def test_at_a_terminal_an_error_is_shown_and_the_prompt_comes_again(campaign: Path, tmp_path: Path) -> None:
-    said, history = tmp_path / "stdout", tmp_path / "history"
-    typed = b"SELECT nope;\nSELECT 42 AS n\n;\n.help\n.views\n\n.quit\n"
+def typed(campaign: Path, text: bytes, said: Path, *flags: str) -> "subprocess.CompletedProcess[bytes]":
+    """What comes of a text typed at a terminal; stdout is written to `said`."""
     main, terminal = pty.openpty()
-    command = [sys.executable, "-c", PROGRAM, "sql", str(campaign), "--shell", "--history", str(history)]
+    command = [sys.executable, "-c", PROGRAM, "sql", str(campaign), "--shell", *flags]
     with said.open("wb") as out:
         process = subprocess.Popen(command, stdin=terminal, stdout=out, stderr=subprocess.PIPE)
         os.close(terminal)
-        os.write(main, typed)
+        os.write(main, text)
         _, errors = process.communicate(timeout=60)
     os.close(main)
-    assert process.returncode == 0
+    return subprocess.CompletedProcess(command, process.returncode, stderr=errors)
+
+
+def test_at_a_terminal_an_error_is_shown_and_the_prompt_comes_again(campaign: Path, tmp_path: Path) -> None:
+    said, history = tmp_path / "stdout", tmp_path / "history"
+    script = b"SELECT nope;\nSELECT 42 AS n\n;\n.help\n.views\n\n.quit\n"
+    done = typed(campaign, script, said, "--history", str(history))
+    errors = done.stderr
+    assert done.returncode == 0
     assert b"error: SQL" in errors
     assert "42" in said.read_text()
     assert "SELECT 42 AS n" in history.read_text()
+
+
+@pytest.mark.parametrize("leave", [b"exit", b"quit;", b"QUIT ;", b".quit"])
+def test_at_a_terminal_the_words_of_other_shells_help_and_leave(campaign: Path, tmp_path: Path, leave: bytes) -> None:
+    said = tmp_path / "stdout"
+    done = typed(campaign, b"help\n" + leave + b"\nSELECT 42 AS n;\n\x04", said)
+    assert done.returncode == 0
+    assert b".quit or end of file leaves" in done.stderr
+    assert b".columns VIEW" in done.stderr
+    assert b"42" not in said.read_bytes()
 
 
 def test_nothing_that_is_typed_is_kept_unless_asked(campaign: Path, tmp_path: Path) -> None:
