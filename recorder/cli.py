@@ -25,7 +25,7 @@ ModelFlag = Annotated[
 UrlFlag = Annotated[
     str | None, typer.Option("--base-url", metavar="URL", help="Where it is served, over KORVID_EVAL_BASE_URL.")
 ]
-WarmupFlag = Annotated[bool, typer.Option("--warmup", help="Load the model before the first run.")]
+WarmupFlag = Annotated[bool, typer.Option("--warmup", help="Load the model first, before anything is measured.")]
 
 STOPPED = 130
 """The exit status after Ctrl-C or a TERM signal."""
@@ -42,7 +42,10 @@ def run(
     ] = None,
     model: ModelFlag = None,
     base_url: UrlFlag = None,
-    tier: Annotated[str | None, typer.Option("--tier", metavar="low|high", help="Limits and tools [routed].")] = None,
+    tier: Annotated[
+        str | None,
+        typer.Option("--tier", metavar="low|high", help="Limits and tools [as the catalog has the model, else low]."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="The campaign's directory [campaigns/ID].")
     ] = None,
@@ -83,6 +86,9 @@ def run(
 
     With no endpoint configured the embedded model is started. Exit 1 if a run met an error of the provider or the
     harness, 2 for wrong usage before anything was made, 130 if it was stopped.
+
+    How a model is asked is also read from KORVID_EVAL_API_KEY_ENV, KORVID_EVAL_OPTIONS_JSON, KORVID_EVAL_CA_BUNDLE and
+    KORVID_EVAL_TIMEOUT_SECONDS.
     """
     from recorder.campaign import record_campaign
     from recorder.settings import Flags, resolve
@@ -186,7 +192,11 @@ def serve(
 def probe(
     model: ModelFlag = None, base_url: UrlFlag = None, warmup: WarmupFlag = False, as_json: JsonFlag = False
 ) -> None:
-    """Print the serving passport: engine, digest, quantization, context, and what is unavailable."""
+    """Print the serving passport: engine, digest, quantization, context, and what is unavailable.
+
+    How a model is asked is also read from KORVID_EVAL_API_KEY_ENV, KORVID_EVAL_OPTIONS_JSON, KORVID_EVAL_CA_BUNDLE and
+    KORVID_EVAL_TIMEOUT_SECONDS.
+    """
     from recorder.settings import Flags, resolve
     from recorder.site import probe_site
 

@@ -36,8 +36,14 @@ Where = Annotated[
     str | None, typer.Option("--where", metavar="SQL", help="Only runs that meet a condition over the view runs.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", parser=output.whole(1), help="Processes to work with.")]
-FromGrader = Annotated[str | None, typer.Option("--from", metavar="NAME@VERSION", help="Default: the first version.")]
-ToGrader = Annotated[str | None, typer.Option("--to", metavar="NAME@VERSION", help="Default: the newest version.")]
+FromGrader = Annotated[
+    str | None,
+    typer.Option("--from", metavar="NAME[@VERSION]", help="Or path.py:function. Default: the first version of --to."),
+]
+ToGrader = Annotated[
+    str | None,
+    typer.Option("--to", metavar="NAME[@VERSION]", help="Or path.py:function. Default: the newest version of --from."),
+]
 
 
 def register(cli: typer.Typer) -> None:

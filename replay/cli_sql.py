@@ -27,7 +27,7 @@ def sql(
         ),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="table (default), json, csv or parquet.")
+        str | None, typer.Option("--format", metavar="table|json|csv|parquet", help="Default: table.")
     ] = None,
     out: Out = None,
     shell: Annotated[bool, typer.Option("--shell", help="Open a prompt; every argument is a campaign.")] = False,
@@ -110,14 +110,19 @@ def index(
 
 def scoreboard(
     campaigns: Campaigns = None,
-    form: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="md (default), json or html.")] = None,
+    form: Annotated[str | None, typer.Option("--format", metavar="md|json|html", help="Default: md.")] = None,
     out: Out = None,
     grader: Annotated[
         str | None,
         typer.Option("--grader", metavar="NAME[@VERSION]", help="Whose verdicts count (default: claims, the newest)."),
     ] = None,
     rubric: Annotated[
-        str | None, typer.Option("--rubric", metavar="CHOICE", help="Only verdicts by the recorded or current rubric.")
+        str | None,
+        typer.Option(
+            "--rubric",
+            metavar="recorded|current",
+            help="Only verdicts by this rubric (default: recorded, where both are there).",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:

@@ -80,9 +80,9 @@ def export(
         Literal["atif", "inspect", "otel", "parquet"],
         typer.Option(
             "--format",
-            metavar="FORMAT",
+            metavar="atif|inspect|otel|parquet",
             parser=output.one_of("atif", "inspect", "otel", "parquet"),
-            help="atif, inspect, otel or parquet.",
+            help="What to write.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="An empty or new directory for the files.")],

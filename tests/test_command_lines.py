@@ -9,6 +9,7 @@ import typer
 
 import recorder.cli
 import replay.cli
+from recorder.transport import endpoint
 from replay import output
 
 
@@ -23,6 +24,25 @@ def test_the_list_of_commands_cuts_no_sentence(
     summaries = re.split(r"\n  (?=\S)", listed.rstrip())[1:]
     assert len(summaries) >= 4
     assert [summary for summary in summaries if not summary.endswith(".") or "..." in summary] == []
+
+
+@pytest.mark.parametrize("command", ["run", "probe"])
+def test_the_help_of_what_asks_a_model_names_every_variable_that_says_how(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["korvid-rec", command, "--help"])
+    with pytest.raises(SystemExit):
+        recorder.cli.main()
+    told = capsys.readouterr().out
+    variables = {
+        endpoint.BASE_URL,
+        endpoint.MODEL,
+        endpoint.API_KEY_ENV,
+        endpoint.OPTIONS,
+        endpoint.CA_BUNDLE,
+        endpoint.TIMEOUT,
+    }
+    assert {variable for variable in variables if variable not in told} == set()
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("12", 12), ("007", 7), ("-3", -3)])
