@@ -134,9 +134,12 @@ def scoreboard(
     from replay.scoreboard.command import choice_of, deliver, form_of
     from replay.scoreboard.gather import gather
     from replay.sql.load import stderr_progress
+    from replay.sql.output import staging
 
     chosen = form_of(_one_format(form, as_json, "md"))
     choice = choice_of(grader, rubric)
+    if out is not None:
+        staging(out)
     board = gather(campaigns or [], choice, note=output.print_note, progress=stderr_progress())
     deliver(board, chosen, out)
 

@@ -166,6 +166,12 @@ def test_a_file_that_cannot_be_written_is_named(campaigns: Path, tmp_path: Path)
         assert f"--out {place}: " in str(result.exception)
 
 
+def test_a_file_that_has_no_place_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    result = run(tmp_path / "no-campaign", "--out", tmp_path / "nowhere" / "board.md")
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception).startswith(f"--out {tmp_path / 'nowhere' / 'board.md'}: no directory")
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
