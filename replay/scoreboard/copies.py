@@ -22,11 +22,11 @@ def copies(campaigns: Sequence[Path]) -> Iterator[str]:
     for logs in shared_runs(campaigns).values():
         (same if _are_one(logs) else other)[tuple(log.directory for log in logs)] += 1
     for directories, runs in same.items():
-        yield f"{_lie(runs)} in {_all(directories)}: counted once"
+        yield f"{counted(runs, 'run')} {'lies' if runs == 1 else 'lie'} in {_all(directories)}: counted once"
     for directories, runs in other.items():
         yield (
-            f"{_lie(runs)} in {_all(directories)}, but the logs differ: of those of one campaign one counts; leave out "
-            "all but one directory"
+            f"{counted(runs, 'run id')} {'is' if runs == 1 else 'are'} in {_all(directories)} with different logs, of "
+            "which one counts for each campaign id; leave out all but one directory"
         )
 
 
@@ -41,10 +41,6 @@ def _sha256(log: LogRef) -> str | None:
         return raw_sha256(log)
     except LogError:
         return None
-
-
-def _lie(runs: int) -> str:
-    return f"the same {counted(runs, 'run')} {'lies' if runs == 1 else 'lie'}"
 
 
 def _all(directories: Sequence[Path]) -> str:
