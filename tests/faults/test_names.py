@@ -27,7 +27,7 @@ from tests.recorder.commands import server_env
 from tests.seal.campaigns import files
 from tests.synthetic import Options, generate
 
-ESCAPED = f"/tmp/escaped-{uuid.uuid4().hex}"
+ESCAPED = f"/tmp/escaped-{uuid.uuid4().hex[:8]}"
 HOSTILE = {
     "path": f"../../../..{ESCAPED}",
     "absolute": ESCAPED,
