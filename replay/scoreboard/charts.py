@@ -52,6 +52,11 @@ _SETTINGS = {
 }
 _INCH = 72
 _LONGEST_NAME = 60
+"""Of a row: a provider and the file of a model, and an arm behind it."""
+_LONGEST_CASE = 40
+_RATES_INCH = 7.2
+_NAME_INCH = 0.09
+"""What a character of a name beside a row takes."""
 _SLANTED_INCH = 0.055
 """What a character of a name above a column takes, in width and about as much in height."""
 
@@ -89,6 +94,7 @@ def _rates(board: Board) -> Chart | None:
         axes.tick_params(length=0)
         axes.spines["left"].set_visible(False)
 
+    width = _RATES_INCH + _NAME_INCH * max(0, *(len(_short(row.name)) - _LONGEST_CASE for row in rows))
     return Chart(
         id="rates",
         title="Pass rate",
@@ -97,8 +103,8 @@ def _rates(board: Board) -> Chart | None:
         summary="; ".join(
             f"{row.name} {percent(row.passed.over_cases.estimate if row.passed.over_cases else None)}" for row in rows
         ),
-        svg=_svg("rates", (7.2, 0.7 + 0.36 * len(rows)), draw),
-        width=round(7.2 * _INCH),
+        svg=_svg("rates", (width, 0.7 + 0.36 * len(rows)), draw),
+        width=round(width * _INCH),
     )
 
 
@@ -133,7 +139,7 @@ def _heat_map(board: Board) -> Chart | None:
         axes.set_xlim(0, len(rows))
         axes.set_ylim(len(cases), 0)
         axes.set_xticks([across + 0.5 for across in range(len(rows))], [_short(row.name) for row in rows])
-        axes.set_yticks([down + 0.5 for down in range(len(cases))], [_short(case) for case in cases])
+        axes.set_yticks([down + 0.5 for down in range(len(cases))], [_short(case, _LONGEST_CASE) for case in cases])
         axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
         for label in axes.get_xticklabels():
             label.set_rotation(35)
@@ -171,7 +177,7 @@ def _flips(board: Board) -> Chart | None:
             axes.barh(at, -lost, color=_LOSS, height=0.62)
             axes.barh(at, other, left=gained, color=_MUTED, height=0.62)
         axes.axvline(0, color=_INK, linewidth=0.8)
-        axes.set_yticks(range(len(cases)), [_short(case) for case in cases])
+        axes.set_yticks(range(len(cases)), [_short(case, _LONGEST_CASE) for case in cases])
         axes.set_ylim(len(cases) - 0.4, -0.6)
         reach = max(max(counts[0] + counts[2], counts[1]) for counts in moved.values())
         axes.set_xlim(-max(1, max(counts[1] for counts in moved.values())) * 1.15, reach * 1.1)
@@ -192,10 +198,10 @@ def _flips(board: Board) -> Chart | None:
     )
 
 
-def _short(name: str) -> str:
+def _short(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name as a label: one line, of characters that XML can hold, with its end if it is long."""
     name = printable(name)
-    return name if len(name) <= _LONGEST_NAME else "…" + name[1 - _LONGEST_NAME :]
+    return name if len(name) <= longest else "…" + name[1 - longest :]
 
 
 def _svg(prefix: str, size: tuple[float, float], draw: Callable[[Axes], None]) -> str:
