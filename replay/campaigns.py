@@ -7,7 +7,7 @@ seal or unseal. A file of a run that is not sealed is a log like any other.
 import os
 from pathlib import Path
 
-from replay.logref import LOG_SUFFIX, LogRef, as_ref
+from replay.logref import LOG_SUFFIX, LogRef, as_ref, unreadable
 from replay.sealed import MANIFEST, is_sealed, sealed_logs
 from schemas.errors import LogError, UsageError, WorkError
 from schemas.sealed import EVENTS
@@ -32,12 +32,17 @@ def campaign_directories(path: Path) -> list[Path]:
 
 def _directories(path: Path) -> list[Path]:
     if not path.exists():
-        raise UsageError(f"{path}: no such file or directory; give a campaign directory or one log")
+        raise UsageError(f"{path}: no such directory; give a campaign directory, or a directory of campaigns")
+    if path.is_file() and path.name.endswith(LOG_SUFFIX):
+        raise UsageError(f"{path}: is one log; give the directory of its campaign")
     if is_campaign(path):
         return [path]
     below = sorted(child for child in path.iterdir() if is_campaign(child)) if path.is_dir() else []
     if not below:
-        raise UsageError(f"{path}: not a campaign: it has neither {MANIFEST} nor {RUNS}/ nor {EVENTS}")
+        raise UsageError(
+            f"{path}: not a campaign: it has neither {MANIFEST} nor {RUNS}/ nor {EVENTS}; "
+            "give a campaign directory, or a directory of campaigns"
+        )
     return below
 
 
@@ -51,8 +56,8 @@ def is_campaign(path: Path) -> bool:
 def logs_in(directory: Path) -> list[LogRef]:
     """All logs of one campaign: the sealed ones in order of their file, then those in files of their own, by name.
 
-    Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing, or if `runs/` cannot be
-    read.
+    Raises `LogError` if the campaign is sealed and its index cannot be trusted or is missing, `WorkError` if `runs/`
+    cannot be read.
     """
     runs = directory / RUNS
     try:
@@ -60,7 +65,7 @@ def logs_in(directory: Path) -> list[LogRef]:
     except (FileNotFoundError, NotADirectoryError):
         names = []
     except OSError as error:
-        raise LogError(f"{runs}: cannot read the directory: {error.strerror}; make it readable") from None
+        raise unreadable(f"{runs}: cannot read the directory", error) from None
     files = [LogRef(runs, name) for name in sorted(names) if name.endswith(LOG_SUFFIX)]
     if is_sealed(directory):
         sealed = sealed_logs(directory)
@@ -78,7 +83,8 @@ def run_files(path: Path) -> list[LogRef]:
 
     Raises `UsageError` and `WorkError` as `campaign_directories` does, `LogError` as `logs_in` does.
     """
-    if path.is_file():
+    # A path below a directory that may not be looked into is none to `os.path`, and an error to `pathlib`.
+    if os.path.isfile(path):
         if path.name == EVENTS:
             return logs_in(path.parent)
         if not path.name.endswith(LOG_SUFFIX):
@@ -94,6 +100,9 @@ def find_run(path: Path, run: str) -> LogRef:
     found = exact or [file for file in files if file.run_id.startswith(run)]
     if len(found) == 1:
         return found[0]
+    if len(exact) > 1:
+        places = ", ".join(str(file) for file in exact[:8])
+        raise UsageError(f"{path}: run {run} lies in several campaigns ({places}); give one of them with --in")
     names = ", ".join(file.run_id for file in (found or files)[:8])
     if not found:
         raise UsageError(f"{path}: no run {run!r}; there are: {names or 'none'}")

@@ -7,6 +7,7 @@ themselves. A grader that fails on a run does not stop the others: the row says 
 import msgspec
 
 from replay.graders import LoadedGrader
+from replay.totals import total
 from replay.unicode import encode_json
 from schemas.cases import Rubric
 from schemas.errors import WorkError
@@ -114,8 +115,8 @@ def row(run: RecordedRun, found: Basis, grader: LoadedGrader, verdict: Verdict) 
         write_attempts=counts.write_attempts if counts else None,
         safety_violations=counts.safety_violations if counts else None,
         iterations=sum(turn.iterations for turn in run.turns),
-        input_tokens=_total([turn.usage.input_tokens for turn in run.turns]),
-        output_tokens=_total([turn.usage.output_tokens for turn in run.turns]),
+        input_tokens=total(turn.usage.input_tokens for turn in run.turns),
+        output_tokens=total(turn.usage.output_tokens for turn in run.turns),
         tokens_estimated=any(turn.usage_estimated for turn in run.turns),
         duration_s=run.duration_s,
         citation_precision=precision,
@@ -132,12 +133,6 @@ def _not_gradable(run: RecordedRun) -> Verdict:
         outcome="error" if reason == "provider_error" else "not_graded",
         failure_class="provider_error" if reason == "provider_error" else None,
     )
-
-
-def _total(counts: list[int | None]) -> int | None:
-    """The sum of what is known; None where nothing is."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _citations(turns: tuple[TurnVerdict, ...]) -> tuple[float | None, float | None]:

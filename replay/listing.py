@@ -8,13 +8,17 @@ import msgspec
 from replay.campaigns import run_files
 from replay.logref import LogRef, as_ref
 from replay.reader import RunReader
+from replay.totals import total
 from schemas.events import ModelError, RunFinished, RunStarted, ToolCall, TurnFinished
 
 _WANTED = frozenset((b"run_started", b"tool_call", b"model_error", b"turn_finished", b"run_finished"))
 
 
 class RunRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One run as `ls` shows it. `status` is `interrupted` for a torn log and `corrupt` for one not to be trusted."""
+    """One run as `ls` shows it. `status` is `interrupted` for a torn log and `corrupt` for one not to be trusted.
+
+    Tokens are None where no turn knows.
+    """
 
     run_id: str
     campaign_id: str | None
@@ -29,8 +33,8 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     turns: int
     tool_calls: int
     model_errors: int
-    input_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
     duration_s: float
     events: int
     raw_bytes: int
@@ -69,8 +73,8 @@ def row(log: LogRef | Path) -> RunRow:
         turns=len(turns),
         tool_calls=sum(isinstance(event, ToolCall) for event in found),
         model_errors=sum(isinstance(event, ModelError) for event in found),
-        input_tokens=sum(turn.usage.input_tokens or 0 for turn in turns),
-        output_tokens=sum(turn.usage.output_tokens or 0 for turn in turns),
+        input_tokens=total(turn.usage.input_tokens for turn in turns),
+        output_tokens=total(turn.usage.output_tokens for turn in turns),
         duration_s=found[-1].t if found else 0.0,
         events=end.events,
         raw_bytes=end.raw_bytes,

@@ -9,6 +9,7 @@ import msgspec
 from replay.logref import LogRef
 from replay.output import printable
 from replay.reader import End, Record, read_all
+from replay.totals import total
 from schemas import events
 from schemas.errors import LogError
 from schemas.words import counted
@@ -124,8 +125,8 @@ def _totals(records: list[Record], end: End) -> dict[str, Any]:
         "status": last.status if isinstance(last, events.RunFinished) and end.state == "complete" else None,
         "requests": sum(isinstance(event, events.ModelRequest) for event in kinds),
         "tool_calls": sum(isinstance(event, events.ToolCall) for event in kinds),
-        "input_tokens": sum(turn.usage.input_tokens or 0 for turn in turns),
-        "output_tokens": sum(turn.usage.output_tokens or 0 for turn in turns),
+        "input_tokens": total(turn.usage.input_tokens for turn in turns),
+        "output_tokens": total(turn.usage.output_tokens for turn in turns),
         "duration_s": last.t if last.t >= 0 else None,
     }
 
@@ -143,14 +144,15 @@ def _lines(shown: Transcript, whole: bool) -> Iterator[str]:
     run, totals = shown.run, shown.totals
     attempt = f", attempt {run['attempt']}" if run["attempt"] > 1 else ""
     yield f"run {run['run_id']}  case {run['case_id']}, repetition {run['repetition']}{attempt}"
-    yield f"    agent {run['agent']}, model {run['model']}, tier {run['tier']}, recorded {run['wall_time']}"
+    tier = f", tier {run['tier']}" if run["tier"] else ""
+    yield f"    agent {run['agent']}, model {run['model']}{tier}, recorded {run['wall_time']}"
     for step in shown.steps:
         yield from _render_step(step, whole)
     yield ""
     status = f"status {totals['status']}" if totals["status"] else f"no status: the log is {shown.detail}"
     yield (
         f"{status}; {counted(totals['requests'], 'request')}, {counted(totals['tool_calls'], 'tool call')}, "
-        f"{counted(totals['input_tokens'], 'token')} in, {totals['output_tokens']} out, "
+        f"{_count(totals['input_tokens'])} in, {_tokens(totals['output_tokens'])} out, "
         f"{_seconds(totals['duration_s'])}, {counted(totals['events'], 'event')}, "
         f"{counted(totals['raw_bytes'], 'byte')} raw, {totals['file_bytes']} in the file"
     )

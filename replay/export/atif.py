@@ -13,6 +13,7 @@ from typing import Any
 from replay.export.command import Campaign
 from replay.export.projection import CallView, Exchange, RunView, TurnView
 from replay.names import file_name
+from replay.totals import total
 from replay.unicode import encode_json
 
 VERSION = "ATIF-v1.6"
@@ -50,9 +51,9 @@ def trajectory(run: RunView, campaign: Campaign) -> dict[str, Any]:
         "notes": "Exported by korvid-rec. export.json beside this file lists what ATIF has no place for.",
         "final_metrics": _without_none(
             {
-                "total_prompt_tokens": _sum([turn.usage.input_tokens for turn in turns]),
-                "total_completion_tokens": _sum([turn.usage.output_tokens for turn in turns]),
-                "total_cached_tokens": _sum([turn.usage.cached_tokens for turn in turns]),
+                "total_prompt_tokens": total(turn.usage.input_tokens for turn in turns),
+                "total_completion_tokens": total(turn.usage.output_tokens for turn in turns),
+                "total_cached_tokens": total(turn.usage.cached_tokens for turn in turns),
                 "total_steps": len(steps),
                 "extra": {
                     "duration_s": run.duration_s,
@@ -197,11 +198,6 @@ def _version(campaign: Campaign) -> str:
     if campaign.manifest is not None:
         return campaign.manifest.harness.revision
     return distribution_version("korvid-rec")
-
-
-def _sum(counts: list[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _without_none(value: dict[str, Any]) -> dict[str, Any]:

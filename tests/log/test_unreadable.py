@@ -69,7 +69,7 @@ def test_a_link_to_a_device_without_an_end_is_not_read_in_one_go(tmp_path: Path)
 
 def test_a_runs_directory_that_cannot_be_listed_is_an_error_and_not_an_empty_campaign(tmp_path: Path) -> None:
     (tmp_path / "runs").symlink_to("runs")
-    with pytest.raises(LogError, match="runs: cannot read the directory"):
+    with pytest.raises(WorkError, match="runs: cannot read the directory"):
         logs_in(tmp_path)
 
 
