@@ -17,6 +17,7 @@ from replay.fold import fold
 from replay.graders import load
 from replay.importing import evalzip
 from replay.importing.inspect_logs import import_inspect
+from replay.listing import rows as listed
 from replay.reader import RunReader
 from replay.seal.sealing import seal
 from schemas.errors import UsageError, WorkError
@@ -163,6 +164,7 @@ def test_each_user_message_begins_a_turn(tmp_path: Path) -> None:
     assert [(turn.user, turn.answer) for turn in run.turns] == [("one", "first"), ("two", "second")]
     assert run.case_kind == "journey"
     assert run.turns[0].usage.input_tokens is None
+    assert [(row.input_tokens, row.output_tokens) for row in listed(tmp_path / "out")] == [(None, None)]
 
 
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00+23:00", "9999-12-31T23:59:59-23:00", "yesterday", 7])
