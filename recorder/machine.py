@@ -74,7 +74,7 @@ def _commit(package: Path) -> str | None:
     top = _git(folder, "rev-parse", "--show-toplevel")
     if not commit or not top:
         return None
-    changed = _git(Path(top), "status", "--porcelain", "--", *_CODE)
+    changed = _git(Path(top), "status", "--porcelain", "--untracked-files=normal", "--", *_CODE)
     return commit if changed == "" else f"{commit}+dirty"
 
 
