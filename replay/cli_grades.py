@@ -144,8 +144,12 @@ def graders(
     if as_json:
         output.print_json(found)
         return
-    for one in found:
+    for before, one in enumerate(found):
         output.print_line(f"{one.name}@{one.version}  {one.origin}  source {one.sha256[:16]}")
+        same = next((other for other in found[:before] if one.changes and other.changes == one.changes), None)
+        if same is not None:
+            output.print_line(f"  the changes of {same.name}@{same.version}")
+            continue
         for change in one.changes:
             output.print_line(f"  @{change.version:<3} {change.id:<5} {change.title}")
 

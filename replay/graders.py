@@ -4,7 +4,8 @@
     claims@1            a version of it
     other               an entry point of the group `korvid.graders`
     path.py:function    a function in a file
-    korvid-published-C  the verdicts that the runs of an imported campaign C came with (`replay.importing.published`)
+    claims-only[@N]     the claims alone of a version of `claims`
+    korvid-published-P  the verdicts that the runs of a publication P came with (`replay.importing.published`)
 
 An external grader is a function `(RecordedRun, Rubric) -> Verdict`. The file that holds it may set `VERSION` (a whole
 number from 1, default 1) and is its source: its SHA-256 is the grader's digest. A reference resolves to the same grader
@@ -129,8 +130,10 @@ def expect_digest(reference: str, sha256: str) -> LoadedGrader:
 def names() -> list[str]:
     """The names of the bundled graders and the entry points."""
     from grading.registry import GRADERS
+    from replay.importing.published import CLAIMS_ONLY
 
-    return [*GRADERS, *sorted({entry.name for entry in _entry_points()} - set(GRADERS))]
+    bundled = [*GRADERS, CLAIMS_ONLY]
+    return [*bundled, *sorted({entry.name for entry in _entry_points()}.difference(bundled))]
 
 
 def all_graders(note: Note = lambda _: None) -> list[LoadedGrader]:

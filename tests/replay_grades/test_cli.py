@@ -1,6 +1,7 @@
 """The commands about grades, as a person or a script runs them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -138,7 +139,8 @@ def test_diff_and_bisect_print_lines_or_json(command: str, cli: typer.Typer, pri
 def test_graders_lists_names_versions_changes_and_digests(cli: typer.Typer) -> None:
     _, text, _ = invoke(cli, "graders")
     assert text.startswith("claims@")
-    assert "A-06" in text
+    assert text.count("A-06") == 1
+    assert re.search(r"^claims-only@(\d+)  .*\n  the changes of claims@\1$", text, re.MULTILINE)
     _, stdout, _ = invoke(cli, "graders", "claims@2", "--json")
     (one,) = json.loads(stdout)
     assert (one["version"], [change["id"] for change in one["changes"]]) == (2, ["A-01"])

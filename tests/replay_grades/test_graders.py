@@ -97,7 +97,11 @@ def test_an_entry_point_is_a_grader_like_any_other(
     monkeypatch.syspath_prepend(str(tmp_path))
     entry = EntryPoint("plugin", "korvid_test_plugin:mine", graders.GROUP)
     monkeypatch.setattr(graders, "_entry_points", lambda: [entry])
-    assert [grader.label for grader in all_graders()] == [f"claims@{HISTORY.latest}", "plugin@2"]
+    assert [grader.label for grader in all_graders()] == [
+        f"claims@{HISTORY.latest}",
+        f"claims-only@{HISTORY.latest}",
+        "plugin@2",
+    ]
     done = run_regrade(campaign, "plugin")
     assert (done.receipt.grader, done.receipt.version) == ("plugin", 2)
     assert done.receipt.coverage.failed == 0
@@ -128,7 +132,7 @@ def test_an_entry_point_that_does_not_load_is_named_and_the_others_are_listed(
     entries = [EntryPoint(name, f"{module}:mine", graders.GROUP) for name, module in modules.items()]
     monkeypatch.setattr(graders, "_entry_points", lambda: entries)
     notes: list[str] = []
-    assert [grader.name for grader in all_graders(notes.append)] == ["claims", "whole"]
+    assert [grader.name for grader in all_graders(notes.append)] == ["claims", "claims-only", "whole"]
     (note,) = notes
     assert note.startswith("left out broken: entry point broken (korvid_broken_plugin:mine)")
     assert problem in note
@@ -137,6 +141,11 @@ def test_an_entry_point_that_does_not_load_is_named_and_the_others_are_listed(
         load("broken")
     for module in modules.values():
         sys.modules.pop(module, None)
+
+
+def test_claims_only_is_among_the_graders_that_a_wrong_name_is_told() -> None:
+    with pytest.raises(UsageError, match=r"there are claims, claims-only"):
+        load("nope")
 
 
 def test_a_grader_is_described_with_the_changes_of_its_version() -> None:
