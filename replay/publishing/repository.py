@@ -6,6 +6,7 @@ carry a neutral identity and UTC, because a name, an address or a time zone is p
 """
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
@@ -137,10 +138,11 @@ def file_entry(name: str, sha: str) -> Entry:
 
 
 def said(done: "subprocess.CompletedProcess[bytes]") -> str:
-    """The line of git's output that says what went wrong."""
+    """The line of git's output that says what went wrong, or what ended it."""
     lines = [line.strip() for line in done.stderr.decode(errors="replace").splitlines() if line.strip()]
     told = [line for line in lines if line.startswith(("fatal:", "error:", "!", "remote:"))]
-    return (told or lines or [f"exit {done.returncode}"])[0]
+    ended = signal.strsignal(-done.returncode) if done.returncode < 0 else None
+    return (told or lines or [ended or f"exit {done.returncode}"])[0]
 
 
 def opened(path: Path) -> Git:

@@ -10,7 +10,7 @@ from replay.seal.sealing import seal
 from tests.importing.conftest import tar_gz
 from tests.importing.test_inspect_logs import log, sample
 from tests.publishing.conftest import make_bare, make_repository
-from tests.publishing.tools import graded, make_publishable
+from tests.publishing.tools import graded, make_publishable, publish_one
 from tests.synthetic import Options, generate
 
 CASES = ("healthy-deployment", "oom-killed")
@@ -38,6 +38,7 @@ def stocked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torn = sorted((base / "torn" / "runs").iterdir())[0]
     torn.write_bytes(torn.read_bytes()[:-40])
     make_repository(base / "repository")
+    publish_one(campaign, make_repository(base / "published"))
     make_bare(base / "results.git")
     case = '[{"scenario": "oom-killed", "runs": [{"answer": "It was OOMKilled.", "grade": {}}]}]'
     (base / "results.tar.gz").write_bytes(tar_gz({"c/tasks.json": case.encode()}))

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "import korvid": ("import", "korvid", "results.tar.gz", "--out", "imported"),
     "import inspect": ("import", "inspect", "log.eval", "--out", "imported"),
     "publish": ("publish", "open", "--repo", "repository", "--push", "../results.git"),
+    "fetch": ("fetch", "published", "--out", "there"),
 }
 """Each command that writes, with what it needs in the directory that `place` makes."""
 DISKS: tuple[dict[str, int], ...] = (
@@ -33,7 +34,7 @@ DISKS: tuple[dict[str, int], ...] = (
     *([{"spare_bytes": 0}, {"spare_bytes": 5 * 4_096}] if can_have_a_small_disk() else []),
 )
 """How far a file may grow, and where the system lets us make a small filesystem what is left on it."""
-SOURCES = ("open", "sealed", "torn", "repository", "results.git")
+NO_ROOM = ("File too large", "File size limit exceeded", "No space left", "cannot be written")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def assert_kept(stocked: Path, after: Path) -> None:
         assert "corrupt" not in {check.state for check in verify(after / name)}
         if (after / name / "runs").is_dir() and name == "open":
             assert files(stocked / name / "runs") == files(after / name / "runs")
-    for repository in ("repository", "results.git"):
+    for repository in ("repository", "results.git", "published"):
         git(after / repository, "fsck", "--strict")
 
 
@@ -74,7 +75,7 @@ def test_a_command_on_a_full_disk_says_so_in_one_line_and_works_once_there_is_ro
     else:
         assert code == 1, failed.stderr
         line = told(failed)
-        assert any(text in line for text in ("File too large", "No space left", "cannot be written")), line
+        assert any(text in line for text in NO_ROOM), line
     assert_kept(stocked, after)
     again = forks.start(*arguments, cwd=after)
     assert again.wait() == 0, again.stderr
