@@ -30,7 +30,7 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	touch $@ $(VENV)/.embedded
 
 demo: $(VENV)/.embedded ## Install with the embedded model, record three scenarios, verify, show and grade them
-	rm -rf $(DEMO_OUT)
+	@test ! -e "$(DEMO_OUT)" || { echo "$(DEMO_OUT) is there already and is left as it is; record elsewhere: make demo DEMO_OUT=campaigns/demo-2" >&2; exit 2; }
 	$(BIN)/korvid-rec run --case oom-killed --case image-pull-typo --case healthy-restart-history --reps 1 --warmup --out $(DEMO_OUT)
 	$(BIN)/korvid-replay verify $(DEMO_OUT)
 	$(BIN)/korvid-replay ls $(DEMO_OUT)
