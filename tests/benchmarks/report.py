@@ -14,8 +14,8 @@ defaults, plain JSON with gzip, a tar of JSON under `zstd -19`. `make bench` mea
 made from `tests/benchmarks/results/*.json` and not edited by hand.
 
 CPU is user and system time of a process and of those it waited for, each operation in a process of its own, medians of
-several runs. Ratios are of one run of one benchmark. The machine is shared; the load is given. The same work took up to
-1.7 times as much CPU from one minute to the next, on either side: trust ratios, not milliseconds.
+several runs. A ratio compares figures of one and the same sitting. The machine is shared; the load is given. The same
+work took up to 1.7 times as much CPU from one minute to the next, on either side: trust ratios, not milliseconds.
 
 Comparing with Inspect needs the workload's file and an environment that has `inspect_ai`, named by
 `KORVID_BENCH_WORKLOAD` and `KORVID_BENCH_INSPECT_PYTHON`; without them those figures stay as they are.
