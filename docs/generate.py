@@ -48,7 +48,8 @@ named messages in order, joined by `separator`, and `tools` to the named toolset
 
 In order, a turn is `turn_started`; then, for each request, `message` and `toolset` as far as they are new,
 `model_request`, `wire_chunk`, and `model_response` (followed by `context_checked`) or `model_error`; then each
-`tool_call` of the response before the first of them runs, and a `tool_result` for each; at last `turn_finished`.
+`tool_call` of the response before the first of them runs, and a `tool_result` for each (followed by `screen_action` and
+`screen_state` where the call was one on the screen); at last `turn_finished`.
 """
 
 TITLES: dict[str, str] = {
@@ -359,7 +360,7 @@ EXAMPLES: tuple[events.Event, ...] = (
         request=2, verdict="truncated", rule="prompt_halved", prompt_tokens=2_050, context_tokens=4_096
     ),
     events.ServingChanged(changes=("context_length changed from 4096 to 2048",)),
-    events.RunFinished(status="completed", sha256="e745" * 16, events=19, duration_s=4.911207, harness_cpu_s=0.211403),
+    events.RunFinished(status="completed", sha256="e745" * 16, events=18, duration_s=4.911207, harness_cpu_s=0.211403),
 )
 """One line of each kind. They are of no one run: seq and t only show where they stand."""
 

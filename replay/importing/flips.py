@@ -208,7 +208,7 @@ def render(found: Comparison) -> Iterator[str]:
 _HEAD = """\
 # Published verdicts against ours
 
-Three campaigns of the reference project were published with their answers. This page lists every turn whose claims
+Three publications of the reference project came with their answers. This page lists every turn whose claims
 `{grader}` judges otherwise than was published, and why. It is made by a script from the published files, and a
 test makes it again: a change of a case or of the grammar that moves one of these verdicts shows here first.
 

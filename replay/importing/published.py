@@ -1,8 +1,8 @@
 """Verdicts that came with an imported run, as graders; and our claims alone, to compare them with.
 
-    korvid-published-<campaign>          what the source counted as a success
-    korvid-published-claims-<campaign>   whether it found the claims of every turn to hold
-    claims-only[@N]                      whether the claims of every turn hold under version N of `claims`
+    korvid-published-<publication>          what the source counted as a success
+    korvid-published-claims-<publication>   whether it found the claims of every turn to hold
+    claims-only[@N]                         whether the claims of every turn hold under version N of `claims`
 
 An import has neither tool arguments nor results, so evidence cannot be graded again: the claims are what can be
 compared. Pure: a grader here reads the recorded run and nothing else.

@@ -218,7 +218,7 @@ _TOOL_CALLS = View(
         Column("arguments_raw", "VARCHAR", "the arguments as emitted"),
         Column("arguments", "JSON", "the arguments parsed; NULL where they are no object"),
         Column("disposition", "VARCHAR", "executed, malformed, not_armed, discarded or write_attempt"),
-        Column("problem", "VARCHAR", "why it is malformed"),
+        Column("problem", "VARCHAR", "why it did not run"),
         Column("origin", "VARCHAR", "native, or content where the call was found in the text"),
     ),
     sql="""
@@ -269,7 +269,7 @@ _SCREEN_ACTIONS = View(
 
 _JOURNAL = View(
     name="journal",
-    row="an entry of the action journal of an operation",
+    row="an entry of the action journal of an operation (reserved: nothing writes it yet)",
     columns=(
         _RUN,
         _SEQ,

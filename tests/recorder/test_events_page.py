@@ -43,6 +43,11 @@ def test_every_kind_has_a_section_an_example_and_every_field_a_row(generate: Mod
     assert sections == {}
 
 
+def test_the_last_example_line_counts_itself_among_the_lines(generate: ModuleType) -> None:
+    last = json.loads(generate.example_lines()[-1])
+    assert (last["type"], last["events"]) == ("run_finished", last["seq"] + 1)
+
+
 def test_a_field_without_a_meaning_stops_the_script(generate: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(generate.MEANINGS, "message", {"id": "counts from 0", "massage": "a slip"})
     with pytest.raises(
