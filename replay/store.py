@@ -21,7 +21,7 @@ from replay.receipts import GRADES, Note, grade_files, known_receipts
 from replay.scratch import scratch_in
 from replay.seal.disk import sync
 from replay.sorted_rows import GROUP_ROWS, SortedRows
-from replay.sql.quoting import quoted
+from replay.sql.quoting import literals, quoted
 from schemas.errors import WorkError
 from schemas.grades import COLUMNS
 from schemas.verdicts import VerdictValue
@@ -120,7 +120,7 @@ class GradeStore:
         columns = ", ".join(f"{quoted(name)}: {quoted(kind)}" for name, kind in COLUMNS.items())
         names = ", ".join(COLUMNS)
         self._execute(
-            f"COPY (SELECT {names} FROM read_json({_paths([rows.file])}, format = 'newline_delimited', "
+            f"COPY (SELECT {names} FROM read_json({literals([rows.file])}, format = 'newline_delimited', "
             f"columns = {{{columns}}}, maximum_object_size = {longest})) "
             f"TO {quoted(self._new)} ({_PARQUET})"
         )
@@ -190,7 +190,7 @@ class GradeStore:
         """The rows of a grade file in their order."""
         try:
             with self._connect().cursor() as cursor:
-                cursor.execute(f"SELECT * FROM read_parquet({_paths([file])})")
+                cursor.execute(f"SELECT * FROM read_parquet({literals([file])})")
                 while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                     yield from rows
         except duckdb.Error as error:
@@ -200,7 +200,7 @@ class GradeStore:
         """Make the stored grades the view `old`. Returns whether there are any."""
         files = self.files()
         if files:
-            read = f"read_parquet({_paths(files)}, union_by_name = true, filename = true)"
+            read = f"read_parquet({literals(files)}, union_by_name = true, filename = true)"
             self._execute(
                 f"CREATE OR REPLACE TEMP VIEW old AS SELECT {_NARROW}, parse_filename(filename) AS file FROM {read}"
             )
@@ -209,7 +209,7 @@ class GradeStore:
     def _define_new(self) -> None:
         """Make the rows that `write_new` wrote the view `new`."""
         assert self._new is not None, "write_new comes first"
-        self._execute(f"CREATE OR REPLACE TEMP VIEW new AS SELECT {_NARROW} FROM read_parquet({_paths([self._new])})")
+        self._execute(f"CREATE OR REPLACE TEMP VIEW new AS SELECT {_NARROW} FROM read_parquet({literals([self._new])})")
 
     def _connect(self) -> duckdb.DuckDBPyConnection:
         if self._connection is None:
@@ -268,8 +268,3 @@ def publish(made: Path, name: Path) -> bool:
         raise WorkError(f"{name}: cannot be written: {error.strerror}") from None
     sync(name.parent)
     return True
-
-
-def _paths(paths: Sequence[Path]) -> str:
-    """Exact paths as a DuckDB list; characters of a pattern are taken literally."""
-    return "[" + ", ".join(quoted("".join(f"[{c}]" if c in "[*?" else c for c in str(path))) for path in paths) + "]"

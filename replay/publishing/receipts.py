@@ -17,6 +17,7 @@ from replay.graders import LoadedGrader
 from replay.publishing.redacting import pack_of, same_grader
 from replay.receipts import GRADES
 from replay.regrade import Options, Regraded, regrade
+from replay.sql.quoting import literal
 from schemas.errors import KorvidError
 from schemas.grades import COLUMNS, StoredReceipt
 from schemas.sealed import EVENTS, INDEX
@@ -108,8 +109,8 @@ def _difference(stored: Path, again: Path, same_source: bool) -> tuple[str | Non
     columns = ", ".join(name for name in COLUMNS if same_source or name not in _SOURCE_BOUND)
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         try:
-            connection.execute("CREATE TEMP TABLE stored AS FROM read_parquet(?)", [str(stored)])
-            connection.execute("CREATE TEMP TABLE again AS FROM read_parquet(?)", [str(again)])
+            connection.execute("CREATE TEMP TABLE stored AS FROM read_parquet(?)", [literal(stored)])
+            connection.execute("CREATE TEMP TABLE again AS FROM read_parquet(?)", [literal(again)])
             rows = connection.execute("SELECT count(*), count(DISTINCT run_id) FROM stored").fetchall()[0]
             differing = connection.execute(
                 f"SELECT run_id, verdict FROM (SELECT {columns} FROM stored EXCEPT ALL SELECT {columns} FROM again) "

@@ -26,6 +26,7 @@ from replay.regrade import Options, regrade
 from replay.seal import disk
 from replay.seal.packing import log_pieces
 from replay.seal.sealing import seal
+from replay.sql.quoting import literal
 from schemas.errors import KorvidError, UsageError, WorkError
 from schemas.grades import Receipt, StoredReceipt
 from schemas.publication import DIGEST_NOTE, Redaction
@@ -168,7 +169,7 @@ def _moved(before: Path, after: Path) -> int:
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
         found: tuple[Any, ...] | None = connection.execute(
             "SELECT count(*) FROM read_parquet(?) a JOIN read_parquet(?) b USING (run_id) WHERE a.verdict <> b.verdict",
-            [str(before), str(after)],
+            [literal(before), literal(after)],
         ).fetchone()
     return int(found[0]) if found else 0
 

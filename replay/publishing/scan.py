@@ -22,6 +22,7 @@ from replay.publishing.patterns import MIN_NAME, Hit, Names, flat, hits, masked,
 from replay.publishing.streams import Streams
 from replay.reader import lines_of, whole_lines
 from replay.seal.packing import log_pieces
+from replay.sql.quoting import literal
 from schemas import codec
 from schemas.events import ModelRequest
 from schemas.sealed import EVENTS
@@ -203,7 +204,7 @@ def _decompressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def _parquet_texts(path: Path, name: str) -> Iterator[_Text]:
     """Every value of every column, the names of columns, and the free metadata."""
-    source = [str(path)]
+    source = [literal(path)]
     try:
         with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
             columns = [str(row[0]) for row in connection.execute("DESCRIBE FROM read_parquet(?)", source).fetchall()]

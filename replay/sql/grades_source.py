@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from replay.receipts import Note, difference, known_receipts, unreadable
-from replay.sql.quoting import quoted
+from replay.sql.quoting import literals
 from replay.sql.tables import Column
 from schemas.errors import WorkError
 from schemas.grades import COLUMNS
@@ -102,4 +102,4 @@ def _columns(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> se
 
 
 def _read(files: Sequence[Path]) -> str:
-    return f"read_parquet([{', '.join(map(quoted, files))}], union_by_name = true, filename = 'file')"
+    return f"read_parquet({literals(files)}, union_by_name = true, filename = 'file')"

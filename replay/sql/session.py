@@ -22,7 +22,7 @@ from replay.sql.functions import mentions_function, register_functions
 from replay.sql.grades_source import create_base_grades, receipt_rows
 from replay.sql.load import Progress, create_store, load
 from replay.sql.manifests import campaign_rows
-from replay.sql.quoting import quoted
+from replay.sql.quoting import literal, quoted
 from replay.sql.sources import campaigns_at, logs_of, shared_runs
 from replay.sql.tables import declaration, log_tables
 from replay.sql.views import VIEWS, View, tables_of
@@ -109,7 +109,7 @@ class Session:
             self._ready(statement)
             result = self._connection.sql(statement)
             result.write_parquet(str(path))
-            ((count,),) = self._connection.execute("SELECT count(*) FROM read_parquet(?)", [str(path)]).fetchall()
+            ((count,),) = self._connection.execute("SELECT count(*) FROM read_parquet(?)", [literal(path)]).fetchall()
         except duckdb.Error as error:
             raise explain(error) from None
         return int(count)
@@ -189,7 +189,8 @@ class Session:
             columns = ", ".join(f'"{column.name}"' for column in view.columns)
             connection.execute(f"CREATE VIEW main.{view.name} AS SELECT {columns} FROM ({view.sql})")
             _shadow(self._names, view)
-        readable = [*(str(file) for file in self._grades), *(str(path) for path in writable)]
+        # What reads a file is allowed by the name it is given, what writes one by its own.
+        readable = {form(path): None for path in (*self._grades, *writable) for form in (str, literal)}
         connection.execute(f"SET allowed_directories = [{quoted(scratch + '/')}]")
         connection.execute(f"SET allowed_paths = [{', '.join(map(quoted, readable))}]")
         connection.execute("SET enable_external_access = false")

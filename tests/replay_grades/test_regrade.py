@@ -17,6 +17,7 @@ from replay.fold import fold
 from replay.graders import load
 from replay.regrade import Options, Regraded, regrade
 from replay.seal.sealing import seal
+from replay.sql.session import Session
 from replay.sql.sources import campaigns_at
 from replay.store import publish
 from replay.verify import verify
@@ -518,3 +519,15 @@ def test_a_manifest_nested_deeper_than_can_be_read_is_an_error_that_names_it(cam
     (campaign / "campaign.json").write_bytes(b'{"x":' + b"[" * 200_000)
     with pytest.raises(WorkError, match=r"campaign\.json: not a campaign manifest"):
         regrade(campaign, load("claims"), options)
+
+
+def test_grades_below_a_directory_that_is_named_like_a_pattern_are_those_that_are_read(campaign: Path) -> None:
+    run_regrade(campaign, "claims@1")
+    named = Path(shutil.copytree(campaign, campaign.with_name(f"{campaign.name[0]}[{campaign.name[1:]}]*")))
+    run_regrade(named)
+    with Session([named]) as session:
+        answer = session.query("SELECT DISTINCT version FROM grades ORDER BY version")
+        assert list(answer.rows()) == [(1,), (load("claims").version,)]
+        written = named / "out[1].parquet"
+    with Session([named], writable=[written]) as session:
+        assert session.write_parquet("SELECT run_id FROM runs", written) == len(list(named.glob("runs/*")))
