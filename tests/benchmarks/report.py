@@ -136,8 +136,8 @@ def _scoring(found: dict[str, Any]) -> Iterator[str]:
         "The same conversations, which in Inspect are not streamed. Inspect reads, scores anew and writes from Python. "
         f"Start-up is taken off both; the last line has that of both, for {found['ours_runs']:,} runs. Ratios are "
         f"medians of those of {found['repeats']} rounds, in which each process ran once. What slows this machine slows "
-        "the two unevenly: in ten sittings of 2026-11-30 and 2026-12-01, between code that differed by a few "
-        "percent, the ratio of whole answers was 44, 48, 49, 50, 53, 55, 57, 59, 59 and 67.\n"
+        "the two unevenly: in eleven sittings of 2026-11-30 and 2026-12-01, between code that differed by a few "
+        "percent, the ratio of whole answers was 44, 48, 49, 50, 53, 55, 57, 59, 59, 59 and 67.\n"
     )
     rows = [
         ["ours", _number(found["ours_runs"]), f"{found['ours_ms_a_run']:.3g}", _number(found["ours_peak_mib"])],
