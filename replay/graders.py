@@ -279,7 +279,7 @@ def _guarded(name: str, load: Callable[[], Loaded]) -> Loaded:
         raise NetworkRefused(f"{name}: {error}") from None
     except KorvidError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - see above
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, it is told
         raise UsageError(f"{name}: does not load: {type(error).__name__}: {error}") from None
     if what is not None:
         raise NetworkRefused(f"{name}: {what} was refused: a grader works on the record alone")

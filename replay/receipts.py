@@ -63,7 +63,7 @@ def difference(file: Path, receipt: KnownReceipt | StoredReceipt) -> str | None:
     )
 
 
-def unreadable(error: OSError) -> str:
+def cannot_be_read(error: OSError) -> str:
     """What is said of a file that is there and cannot be read."""
     return f"cannot be read: {error.strerror}; make it readable"
 
@@ -80,7 +80,7 @@ def problems(directory: Path) -> Iterator[tuple[Path, str]]:
             lost = "is missing and its receipt is there; restore it from a copy"
             wrong = difference(file, receipt) if file.is_file() else lost
         except OSError as error:
-            wrong = unreadable(error)
+            wrong = cannot_be_read(error)
         if wrong is not None:
             yield file, wrong
 
@@ -90,7 +90,7 @@ def _read(path: Path, kind: type[Kind]) -> Kind | str:
     try:
         receipt = msgspec.json.decode(path.read_bytes(), type=kind)
     except OSError as error:
-        return unreadable(error)
+        return cannot_be_read(error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         why = str(error)
     else:

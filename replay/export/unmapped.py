@@ -14,19 +14,15 @@ _CASE = "the fixture and the rubric have no place; their digests are carried"
 _REDACTED = "what was masked in a result, and the whole of a result that the model saw cut, have no place"
 _INTERRUPTED = "a recording stopped from outside has no event of its own; the run's status says so"
 
-_REQUESTS = {
+_SHARED = {
     "run_started": "",
     "run_started.stimulus": _CASE,
     "run_started.rubric": _CASE,
     "turn_started": "",
     "turn_started.interaction": _SCREEN,
     "message": "",
-    "toolset": "",
-    "model_request": "",
-    "model_request.body": _BODY,
     "wire_chunk": _STREAM,
     "model_response": "",
-    "model_error": "",
     "tool_call": "",
     "tool_result": "",
     "tool_result.redactions": _REDACTED,
@@ -39,34 +35,17 @@ _REQUESTS = {
     "serving_changed": _SERVING,
     "run_finished": "",
 }
+_REQUESTS = {**_SHARED, "toolset": "", "model_request": "", "model_request.body": _BODY, "model_error": ""}
 """Where a request and its response have a place of their own."""
 
 PLACES: dict[str, dict[str, str]] = {
     "atif": _REQUESTS,
     "inspect": {
-        "run_started": "",
-        "run_started.stimulus": _CASE,
-        "run_started.rubric": _CASE,
-        "turn_started": "",
-        "turn_started.interaction": _SCREEN,
-        "message": "",
+        **_SHARED,
         "toolset": "tool definitions stand in model events only, which are not made up here",
         "model_request": "model events are not made up from ours; the conversation is carried",
-        "wire_chunk": _STREAM,
-        "model_response": "",
         "model_response.duration_s": "times of single responses have no place outside model events",
         "model_error": "failed and retried requests have no place; the sample's error is carried",
-        "tool_call": "",
-        "tool_result": "",
-        "tool_result.redactions": _REDACTED,
-        "screen_action": _SCREEN,
-        "screen_state": _SCREEN,
-        "history_trimmed": _TRIM,
-        "interrupted": _INTERRUPTED,
-        "turn_finished": "",
-        "context_checked": _CONTEXT,
-        "serving_changed": _SERVING,
-        "run_finished": "",
     },
     "otel": _REQUESTS,
     "parquet": {

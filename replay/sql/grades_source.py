@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from replay.receipts import Note, difference, known_receipts, unreadable
+from replay.receipts import Note, cannot_be_read, difference, known_receipts
 from replay.sql.quoting import literals
 from replay.sql.tables import Column
 from schemas.errors import WorkError
@@ -71,7 +71,7 @@ def receipt_rows(files: Sequence[Path], note: Note) -> list[tuple[object, ...]]:
         try:
             wrong = difference(file, receipt)
         except OSError as error:
-            wrong = unreadable(error)
+            wrong = cannot_be_read(error)
         if wrong is not None:
             raise WorkError(f"{file}: {wrong}")
         rows.append((str(file), receipt.created))

@@ -93,7 +93,7 @@ class FailsSlowly(msgspec.Struct, frozen=True):
             return write(path, data)
 
         def handle(log: LogRef, emit: Emit) -> None:
-            Path.write_bytes = in_halves  # type: ignore[method-assign, assignment]
+            pytest.MonkeyPatch().setattr(Path, "write_bytes", in_halves)
             raise WorkError("the disk is gone")
 
         return handle
